@@ -1,0 +1,72 @@
+"""The words of the design as small typed values; imports nothing else of ours."""
+
+from __future__ import annotations
+
+from .errors import (
+    AgentError,
+    EnvironmentFault,
+    InvalidCandidateError,
+    MissingDependencyError,
+    RunFolderError,
+    SceneError,
+    UnknownNameError,
+    UsageError,
+    VLMFailError,
+)
+from .outcomes import Outcome
+from .picture import Picture
+from .protocols import (
+    VLM,
+    CandidateSpace,
+    Domain,
+    Logger,
+    Policy,
+    Renderer,
+    Rendering,
+    Scene,
+    SetSpace,
+    Violation,
+)
+from .question import Option, Question, Reply, Truth, Usage
+from .seeding import Stream, check_seed, derive_seed, trial_rng
+from .statistics import clopper_pearson_lower, wilson_interval
+from .trial import Evaluation, Tally, Trial, TrialRecord
+
+__all__ = [
+    "VLM",
+    "AgentError",
+    "CandidateSpace",
+    "Domain",
+    "EnvironmentFault",
+    "Evaluation",
+    "InvalidCandidateError",
+    "Logger",
+    "MissingDependencyError",
+    "Option",
+    "Outcome",
+    "Picture",
+    "Policy",
+    "Question",
+    "Renderer",
+    "Rendering",
+    "Reply",
+    "RunFolderError",
+    "Scene",
+    "SceneError",
+    "SetSpace",
+    "Stream",
+    "Tally",
+    "Trial",
+    "TrialRecord",
+    "Truth",
+    "UnknownNameError",
+    "Usage",
+    "UsageError",
+    "VLMFailError",
+    "Violation",
+    "check_seed",
+    "clopper_pearson_lower",
+    "derive_seed",
+    "trial_rng",
+    "wilson_interval",
+]

@@ -1,0 +1,82 @@
+"""A picture: pixels, their PNG bytes and their digest."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Picture:
+    """An immutable RGB picture with lossless bytes.
+
+    The PNG bytes are the identity: what the model saw, what the run stores and what the digest
+    names are the same bytes.
+    """
+
+    def __init__(self, png: bytes) -> None:
+        """Wrap PNG bytes; they are decoded on first use of `pixels`."""
+        self.png = png
+
+    @classmethod
+    def from_pixels(cls, pixels: npt.NDArray[np.uint8]) -> Picture:
+        """Encode a `height x width x 3` uint8 array."""
+        from PIL import Image
+
+        pixels = np.ascontiguousarray(pixels)
+        if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
+            raise ValueError(
+                f"pixels: expected uint8 of shape (height, width, 3), "
+                f"got {pixels.dtype} of shape {pixels.shape}"
+            )
+        buffer = io.BytesIO()
+        # Level 3 is within 5 % of the best size here at a fifth of the time.
+        Image.fromarray(pixels).save(buffer, format="PNG", compress_level=3)
+        picture = cls(buffer.getvalue())
+        pixels.flags.writeable = False
+        picture.__dict__["pixels"] = pixels
+        return picture
+
+    @cached_property
+    def pixels(self) -> npt.NDArray[np.uint8]:
+        """The pixels, `height x width x 3`, read-only."""
+        from PIL import Image
+
+        with Image.open(io.BytesIO(self.png)) as image:
+            pixels = np.array(image.convert("RGB"), dtype=np.uint8)
+        pixels.flags.writeable = False
+        return pixels
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hex digest of the PNG bytes."""
+        return hashlib.sha256(self.png).hexdigest()
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(width, height) in pixels."""
+        height, width = self.pixels.shape[:2]
+        return width, height
+
+    def __getstate__(self) -> bytes:
+        """Pickle the bytes alone: decoded pixels would travel twice."""
+        return self.png
+
+    def __setstate__(self, state: bytes) -> None:
+        """Restore from bytes."""
+        self.png = state
+
+    def __eq__(self, other: object) -> bool:
+        """Two pictures are equal when their bytes are."""
+        return isinstance(other, Picture) and self.png == other.png
+
+    def __hash__(self) -> int:
+        """Hash of the bytes."""
+        return hash(self.png)
+
+    def __repr__(self) -> str:
+        """Digest and size."""
+        return f"Picture({self.sha256[:12]}, {len(self.png)} bytes)"

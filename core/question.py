@@ -1,0 +1,122 @@
+"""Question, truth and reply: what passes between a domain and a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer option.
+
+    Attributes:
+        id: Stable id, e.g. ``"slow_down"``; truth and records use it, never the letter.
+        text: What the model reads.
+        last: Stays last when the order is shuffled ("none of the above").
+    """
+
+    id: str
+    text: str
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A multiple-choice question in the order in which it is shown.
+
+    Attributes:
+        text: The question and its context.
+        options: The options as lettered, A first.
+        version: Version of the wording; it lands in every record.
+        reply_format: The sentence that says how to answer.
+    """
+
+    text: str
+    options: tuple[Option, ...]
+    version: str
+    reply_format: str = (
+        'Reply with a short reason and then, on the last line, "ANSWER: X", '
+        "where X is the letter of one option."
+    )
+
+    def shuffled(self, rng: np.random.Generator) -> Question:
+        """Return the question with its options in a random order (`Option.last` stay last)."""
+        movable = [option for option in self.options if not option.last]
+        fixed = [option for option in self.options if option.last]
+        order = rng.permutation(len(movable))
+        return replace(self, options=(*(movable[i] for i in order), *fixed))
+
+    @property
+    def prompt(self) -> str:
+        """The whole text put to the model."""
+        lines = [f"{letter}) {option.text}" for letter, option in self.lettered()]
+        return "\n".join([self.text, "", "Options:", *lines, "", self.reply_format])
+
+    def lettered(self) -> list[tuple[str, Option]]:
+        """Return (letter, option) pairs in the shown order."""
+        return list(zip(LETTERS, self.options, strict=False))
+
+    def by_letter(self, letter: str) -> Option | None:
+        """Return the option that `letter` stands for, if any."""
+        index = LETTERS.find(letter.upper()) if len(letter) == 1 else -1
+        return self.options[index] if 0 <= index < len(self.options) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The right answer to one scene.
+
+    Attributes:
+        expected: Option id of the preferred answer.
+        accepted: Option ids that count as right; contains `expected`.
+        rule: Id of the rule that decided, e.g. ``"A1"``.
+        reason: The rule's finding on this scene in words.
+        deciding: Names of the scene objects that must be visible for the answer to be fair.
+    """
+
+    expected: str
+    accepted: frozenset[str]
+    rule: str
+    reason: str
+    deciding: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one reply cost. ``None`` means that the provider did not say, which is not zero.
+
+    Attributes:
+        requests: Requests that reached the wire, retries included; 0 for a local model.
+        input_tokens: Prompt tokens, cached ones included.
+        output_tokens: Generated tokens, reasoning included.
+        dollars: Price by the price table, if the model is priced.
+    """
+
+    requests: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    dollars: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A model's reply.
+
+    Attributes:
+        text: What the model said, unchanged.
+        finish_reason: ``"stop"``, ``"length"``, ``"refusal"``, ``"content_filter"``, ``"error"``,
+            ``"timeout"`` or a provider's own word.
+        usage: Tokens, requests and money.
+        raw: The provider's reply as JSON values, for the record.
+    """
+
+    text: str
+    finish_reason: str = "stop"
+    usage: Usage = field(default_factory=Usage)
+    raw: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Meshes of the driving domain's objects."""

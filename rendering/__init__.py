@@ -1,0 +1,1 @@
+"""Mesh building and the Embree ray tracer."""

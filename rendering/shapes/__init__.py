@@ -1,0 +1,1 @@
+"""Shapes that several domains use: primitives, people."""

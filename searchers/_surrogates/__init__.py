@@ -1,0 +1,1 @@
+"""The _surrogates room."""
