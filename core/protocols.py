@@ -213,9 +213,7 @@ class Logger(Protocol):
         """Begin a run."""
         ...
 
-    def log(
-        self, calls: int, evaluation: Evaluation[Any], records: Sequence[TrialRecord]
-    ) -> None:
+    def log(self, calls: int, evaluation: Evaluation[Any], records: Sequence[TrialRecord]) -> None:
         """Log one evaluation after `calls` charged trials."""
         ...
 

@@ -105,7 +105,8 @@ class Mesh:
         scale: float | Sequence[float] = 1.0,
     ) -> Mesh:
         """Return the mesh scaled, then rotated (roll about x, pitch about y, yaw about z, in
-        radians, right-handed), then moved by `translate`."""
+        radians, right-handed), then moved by `translate`.
+        """
         s = np.broadcast_to(np.asarray(scale, dtype=np.float64), 3)
         cr, sr, cp, sp, cy, sy = (
             fn(angle) for angle in (roll, pitch, yaw) for fn in (np.cos, np.sin)
@@ -150,9 +151,7 @@ class Mesh:
         return self.vertices.min(axis=0), self.vertices.max(axis=0)
 
 
-def corner_normals(
-    vertices: F32, faces: npt.NDArray[np.int32], crease_degrees: float
-) -> F32:
+def corner_normals(vertices: F32, faces: npt.NDArray[np.int32], crease_degrees: float) -> F32:
     """Return unit corner normals `f x 3 x 3`, area-weighted over faces within the crease angle.
 
     Vertices at the same place (to 0.1 mm) are welded for this, so that parts which meet without
@@ -181,9 +180,7 @@ def corner_normals(
     within = np.arange(len(corner)) - np.repeat(np.cumsum(repeat) - repeat, repeat)
     neighbour = faces_sorted[first + within]
     own = faces_sorted[corner]
-    smooth = np.einsum("ij,ij->i", flat[own], flat[neighbour]) >= np.cos(
-        np.radians(crease_degrees)
-    )
+    smooth = np.einsum("ij,ij->i", flat[own], flat[neighbour]) >= np.cos(np.radians(crease_degrees))
     summed = np.zeros((len(order), 3))
     np.add.at(summed, corner[smooth], area_normals[neighbour[smooth]])
     norm = np.linalg.norm(summed, axis=1, keepdims=True)
@@ -191,4 +188,4 @@ def corner_normals(
     result = np.where(norm > 1e-20, summed / np.maximum(norm, 1e-20), flat_sorted)
     unsorted = np.empty_like(result)
     unsorted[order] = result
-    return unsorted.reshape(-1, 3, 3).astype(np.float32)
+    return np.asarray(unsorted.reshape(-1, 3, 3), dtype=np.float32)
