@@ -56,7 +56,7 @@ class SearchAgent(ABC, Generic[C]):
         self.rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0xA6E27,)))
         self.setup()
 
-    def setup(self) -> None:  # noqa: B027 - optional hook
+    def setup(self) -> None:
         """Build the agent's state after `bind`."""
 
     @abstractmethod
