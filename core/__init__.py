@@ -15,6 +15,7 @@ from .errors import (
 )
 from .outcomes import Outcome
 from .picture import Picture
+from .plugins import Registry, load_object
 from .protocols import (
     VLM,
     CandidateSpace,
@@ -47,6 +48,7 @@ __all__ = [
     "Picture",
     "Policy",
     "Question",
+    "Registry",
     "Renderer",
     "Rendering",
     "Reply",
@@ -67,6 +69,7 @@ __all__ = [
     "check_seed",
     "clopper_pearson_lower",
     "derive_seed",
+    "load_object",
     "trial_rng",
     "wilson_interval",
 ]
