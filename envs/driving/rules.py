@@ -1,0 +1,110 @@
+"""The driving rules as data: which sets are valid (D1-D8), which answer is right (A1-A5).
+
+*Stated* rules are Revelio's (§4, App. B.1, C.1), *ours* are this project's decisions where the
+paper is silent; every entry of ``rules.json`` says which it is.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from ..concept_sets import ConceptSetSpace
+from ..set_rules import AtMostOne, NeedsAny, Rule
+from .catalogue import Catalogue, Data, load
+
+Source = Literal["stated", "ours"]
+Condition = Literal["in_lane_within_half_braking", "in_lane", "red_light", "poor_sight", "always"]
+Action = Literal["emergency_stop", "slow_down", "continue"]
+
+MAX_SET_SIZE = 5
+"""Largest concept set D (Revelio §4)."""
+
+
+class ValidityRule(Data):
+    """One validity rule; concepts may be written as ``role:NAME``.
+
+    Attributes:
+        id: E.g. ``"D3"``; a rule with several parts has several entries.
+        source: Whether the paper states it.
+        text: The rule in words.
+        at_most_one: No two of these together.
+        needs_any: One of these must be present ...
+        when: ... if any of these is (always, when empty).
+    """
+
+    id: str
+    source: Source
+    text: str
+    at_most_one: tuple[str, ...] = ()
+    needs_any: tuple[str, ...] = ()
+    when: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        if bool(self.at_most_one) == bool(self.needs_any):
+            raise ValueError("a rule has either at_most_one or needs_any")
+        return self
+
+    def build(self, catalogue: Catalogue) -> Rule:
+        """Return the rule over the ids of `catalogue`."""
+        if self.at_most_one:
+            return AtMostOne(self.id, self.text, catalogue.expand(self.at_most_one))
+        needed = tuple((concept,) for concept in catalogue.expand(self.needs_any))
+        return NeedsAny(self.id, self.text, needed, catalogue.expand(self.when))
+
+
+class Reading(Data):
+    """How a set is read where rules leave it open (D6-D8); applied by scene sampling."""
+
+    id: str
+    source: Source
+    text: str
+
+
+class ActionRule(Data):
+    """One row of the expected-action table; the first whose condition holds decides.
+
+    Attributes:
+        id: E.g. ``"A1"``.
+        source: Whether the paper states it.
+        when: The condition, a name that `truth` knows.
+        accepted: Accepted actions, the preferred one first, or ``"kinematics"``: the least
+            intrusive action that avoids contact, else the one with the lowest impact speed.
+        text: The finding in words.
+    """
+
+    id: str
+    source: Source
+    when: Condition
+    accepted: Literal["kinematics"] | tuple[Action, ...]
+    text: str
+
+
+class Rules(Data):
+    """All rules."""
+
+    version: str
+    validity: tuple[ValidityRule, ...]
+    readings: tuple[Reading, ...]
+    expected_action: tuple[ActionRule, ...]
+
+    @model_validator(mode="after")
+    def _decides(self) -> Self:
+        if not self.expected_action or self.expected_action[-1].when != "always":
+            raise ValueError("the last expected_action row must hold always")
+        if not all(rule.accepted for rule in self.expected_action):
+            raise ValueError("every expected_action row needs an accepted action")
+        return self
+
+    def space(self, catalogue: Catalogue, max_size: int = MAX_SET_SIZE) -> ConceptSetSpace:
+        """Return the space of concept sets that these rules leave."""
+        rules = [rule.build(catalogue) for rule in self.validity]
+        return ConceptSetSpace(catalogue.ids, rules, max_size)
+
+
+def rules(folder: Path | None = None) -> Rules:
+    """Return the rules of `folder`, or the packaged ones."""
+    return load(Rules, "rules.json", folder)
