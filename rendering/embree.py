@@ -1,0 +1,161 @@
+"""The built-in renderer: Embree for the rays, numpy for the light."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import Picture, Rendering
+from . import camera as cameras
+from .glow import add_glow
+from .mesh import F32, Material
+from .rain import streaks
+from .shading import Shader
+from .tonemap import display
+from .tracer import BackdropCache, Tracer
+from .world import World
+
+NOTICEABLE = 12.0
+"""Least difference (of 255, largest channel) that counts as visible: about three times the
+just-noticeable step on a display, so that neither grain nor rounding makes an object visible."""
+
+_EDGE = 18.0  # of 255: neighbours that differ by more get extra samples
+_GRID = ((-0.125, -0.375), (0.375, -0.125), (0.125, 0.375), (-0.375, 0.125))
+_BACKDROPS = BackdropCache()
+
+
+class EmbreeRenderer:
+    """Draws a `World` on one CPU core; the same world gives the same bytes in any process."""
+
+    name = "embree"
+
+    def render(self, scene: Any) -> Rendering:
+        """Render a scene (anything with ``world() -> World``) or a `World`."""
+        return self.render_world(scene if isinstance(scene, World) else scene.world())
+
+    def render_world(self, world: World) -> Rendering:
+        """Render a world; the index pass and the visibility of its probes come along."""
+        return _Frame(world).rendering()
+
+
+class _Frame:
+    """One picture in the making."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        view = world.camera
+        self._width, self._height = view.width, view.height
+        backdrop = _BACKDROPS.get(world.backdrop_key, world.backdrop)
+        self._tracer = Tracer(backdrop, world.objects)
+        self._shader = Shader(self._tracer, world.atmosphere, 1.0 / cameras.focal(view))
+        self._origin = np.array([view.x, view.y, view.z], dtype=np.float32)
+
+    def rendering(self) -> Rendering:
+        """Trace, shade, smooth, overlay, measure."""
+        height, width = self._height, self._width
+        tracer = self._tracer
+        rows, columns = np.divmod(np.arange(height * width), width)
+        directions = cameras.directions(self._world.camera, columns + 0.5, rows + 0.5)
+        origins = self._origins(len(directions))
+        hits = tracer.nearest(origins, directions)
+        solid = hits.face >= 0
+        index = np.full(height * width, -1, dtype=np.int16)
+        index[solid] = tracer.table.owner[hits.face[solid]]
+        base = display(self._shader.radiance(origins, directions, hits))
+
+        smooth = base.copy()
+        self._antialias(smooth, index)
+        picture = smooth.reshape(3, height, width)
+        lamps = np.zeros(height * width, dtype=np.bool_)
+        lamps[solid] = tracer.table.materials[hits.face[solid]] == Material.EMISSIVE
+        spread = min(1.0, 12.0 * self._shader.sky.extinction)
+        add_glow(picture, lamps.reshape(height, width), spread)
+        veil = self._rain()
+        if veil is not None:
+            picture += veil * (self._rain_colour()[:, None, None] - picture)
+        np.clip(picture, 0.0, 255.0, out=picture)
+        pixels = np.empty((height, width, 3), dtype=np.uint8)
+        pixels[...] = (picture + 0.5).astype(np.uint8).transpose(1, 2, 0)
+        return Rendering(
+            Picture.from_pixels(pixels),
+            visible=self._visible(base, directions, index, veil),
+            index=index.reshape(height, width),
+        )
+
+    def _origins(self, count: int) -> F32:
+        return np.array(np.broadcast_to(self._origin, (count, 3)), dtype=np.float32)
+
+    def _rain(self) -> F32 | None:
+        atmosphere = self._world.atmosphere
+        if atmosphere.rain <= 0.0:
+            return None
+        return streaks(self._width, self._height, atmosphere.rain, atmosphere.seed)
+
+    def _rain_colour(self) -> F32:
+        lit = self._shader.sky.horizon * np.float32(1.15 * self._world.atmosphere.exposure)
+        return display(lit)
+
+    def _antialias(self, picture: F32, index: npt.NDArray[np.int16]) -> None:
+        """Average extra samples into the pixels of `picture` (`3 x n`) that lie on an edge."""
+        height, width = self._height, self._width
+        image = picture.reshape(3, height, width)
+        owner = index.reshape(height, width)
+        edge = np.zeros((height, width), dtype=np.bool_)
+        across = np.abs(image[:, :, 1:] - image[:, :, :-1]).max(axis=0) > _EDGE
+        across |= owner[:, 1:] != owner[:, :-1]
+        edge[:, 1:] |= across
+        edge[:, :-1] |= across
+        down = np.abs(image[:, 1:] - image[:, :-1]).max(axis=0) > _EDGE
+        down |= owner[1:] != owner[:-1]
+        edge[1:] |= down
+        edge[:-1] |= down
+        at = np.flatnonzero(edge)
+        if len(at) == 0:
+            return
+        rows, columns = np.divmod(at, width)
+        # Sample-major order would scatter the rays: the samples of a pixel stay together.
+        across_at = (columns[:, None] + 0.5 + np.array([a for a, _ in _GRID])).ravel()
+        down_at = (rows[:, None] + 0.5 + np.array([b for _, b in _GRID])).ravel()
+        directions = cameras.directions(self._world.camera, across_at, down_at)
+        origins = self._origins(len(directions))
+        hits = self._tracer.nearest(origins, directions)
+        extra = display(self._shader.radiance(origins, directions, hits))
+        total = extra.reshape(3, len(at), len(_GRID)).sum(axis=2)
+        picture[:, at] = (picture[:, at] + total) * np.float32(1.0 / (1 + len(_GRID)))
+
+    def _visible(
+        self,
+        base: F32,
+        directions: F32,
+        index: npt.NDArray[np.int16],
+        veil: F32 | None,
+    ) -> dict[str, int]:
+        """Count, for each probe, its pixels that would look different without it."""
+        world = self._world
+        counts: dict[str, int] = {}
+        for name in world.probes:
+            owners = [k for k, item in enumerate(world.objects, start=1) if item.name == name]
+            at = np.flatnonzero(np.isin(index, owners))
+            counts[name] = self._differing(owners, at, base, directions, veil) if len(at) else 0
+        return counts
+
+    def _differing(
+        self,
+        owners: Sequence[int],
+        at: npt.NDArray[np.intp],
+        base: F32,
+        directions: F32,
+        veil: F32 | None,
+    ) -> int:
+        tracer = self._tracer.without(owners)
+        shader = self._shader.over(tracer)
+        rays = np.ascontiguousarray(directions[at])
+        origins = self._origins(len(at))
+        behind = display(shader.radiance(origins, rays, tracer.nearest(origins, rays)))
+        difference = np.abs(behind - base[:, at]).max(axis=0)
+        if veil is not None:  # the rain lies over both alike
+            difference *= 1.0 - veil.ravel()[at]
+        return int(np.count_nonzero(difference >= NOTICEABLE))

@@ -1,0 +1,46 @@
+"""The soft glow round lamps."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .mesh import F32
+
+# (standard deviation in pixels at height 384, strength)
+_HALOS = ((1.6, 0.55), (5.0, 0.45))
+
+
+def add_glow(display: F32, lamps: npt.NDArray[np.bool_], spread: float) -> None:
+    """Lay a glow round the lamp pixels over a picture, in place.
+
+    Args:
+        display: `3 x height x width`, display values in [0, 255].
+        lamps: `height x width`, where a lamp is seen.
+        spread: 0 in clear air ... 1 in fog or rain: widens the halo.
+    """
+    rows = np.flatnonzero(lamps.any(axis=1))
+    if len(rows) == 0:
+        return
+    from scipy.ndimage import gaussian_filter
+
+    columns = np.flatnonzero(lamps.any(axis=0))
+    height, width = lamps.shape
+    scale = height / 384.0
+    widest = max(sigma for sigma, _ in _HALOS) * scale * (1.0 + spread)
+    margin = int(3.0 * widest) + 1
+    rows_at = slice(max(rows[0] - margin, 0), min(rows[-1] + margin + 1, height))
+    columns_at = slice(max(columns[0] - margin, 0), min(columns[-1] + margin + 1, width))
+    mask = lamps[rows_at, columns_at]
+    for channel in display:
+        part = channel[rows_at, columns_at]
+        source = np.where(mask, part, np.float32(0.0))
+        halo = np.zeros_like(part)
+        for sigma, strength in _HALOS:
+            blurred = gaussian_filter(
+                source, sigma * scale * (1.0 + spread), mode="constant", truncate=3.0
+            )
+            halo += np.float32(strength * (1.0 + 0.6 * spread)) * blurred
+        np.minimum(halo, 255.0, out=halo)
+        # Screen: bright over bright does not overflow.
+        part += halo * (1.0 - part * np.float32(1.0 / 255.0)) * ~mask

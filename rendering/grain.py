@@ -1,0 +1,168 @@
+"""Procedural surface grain, evaluated at hit points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from . import noise
+from .mesh import F32, Material
+from .sky import smoothstep
+
+
+class Surface:
+    """Hit points of one material.
+
+    Attributes:
+        points: `3 x n`, m.
+        normals: Unit normals `3 x n`; a grain may bend them.
+        colours: Linear albedo `3 x n`; a grain changes it in place.
+        footprint: Width of a pixel at the hit, m, `n`: detail below it is faded out.
+    """
+
+    def __init__(self, points: F32, normals: F32, colours: F32, footprint: F32) -> None:
+        """Wrap the arrays."""
+        self.points, self.normals, self.colours = points, normals, colours
+        self.footprint = footprint
+
+    def plane(self) -> tuple[F32, F32]:
+        """Return coordinates (along, up) in the surface, m, for walls and slopes."""
+        x, y, z = self.points
+        nx, ny, nz = self.normals
+        flat = np.sqrt(nx * nx + ny * ny)
+        inverse = 1.0 / np.maximum(flat, 1e-3)
+        along = (y * nx - x * ny) * inverse
+        return along, z / np.maximum(flat, 0.2) + 0.0 * nz
+
+    def fade(self, detail: float) -> F32:
+        """Return the share left of a pattern with features of `detail` m, `n`."""
+        ratio = self.footprint * np.float32(1.0 / detail)
+        values: F32 = 1.0 / (1.0 + ratio * ratio * ratio)
+        return values
+
+
+def _mottle(s: Surface, metres: float, strength: float) -> None:
+    """Large soft patches."""
+    scale = np.float32(1.0 / metres)
+    x, y, z = s.points
+    value = noise.bilinear(noise.cloud_noise(), (x + 0.3 * z) * scale, (y + 0.8 * z) * scale)
+    s.colours *= 1.0 + np.float32(strength) * (value - 0.5)
+
+
+def _speckle(s: Surface, metres: float, strength: float) -> None:
+    """Fine grain that fades out with distance."""
+    scale = np.float32(1.0 / metres)
+    x, y, z = s.points
+    value = noise.nearest(noise.grain_noise(), (x + 0.37 * z) * scale, (y + 0.61 * z) * scale)
+    s.colours *= 1.0 + np.float32(strength) * s.fade(metres) * (value - 0.5)
+
+
+def _asphalt(s: Surface) -> None:
+    _mottle(s, 0.08, 0.28)
+    _mottle(s, 0.013, 0.16)
+    _speckle(s, 0.012, 0.5)
+
+
+def _concrete(s: Surface) -> None:
+    x, y, _ = s.points
+    flat = s.normals[2] > 0.9
+    _mottle(s, 0.05, 0.22)
+    _speckle(s, 0.01, 0.25)
+    part = np.where(flat, x * np.float32(1 / 1.5), 0.5)
+    side = np.where(flat, y * np.float32(1 / 1.5), 0.5)
+    edge = np.minimum(np.abs(part - np.round(part)), np.abs(side - np.round(side)))
+    s.colours *= 1.0 - 0.38 * s.fade(0.02) * (edge < 0.009)
+
+
+def _grass(s: Surface) -> None:
+    x, y, _ = s.points
+    patch = noise.bilinear(noise.cloud_noise(), x * 7.0, y * 7.0) - 0.5
+    blade = noise.nearest(noise.grain_noise(), x * 45.0, y * 45.0) - 0.5
+    blade *= s.fade(0.03)
+    light = 1.0 + 0.35 * patch + 0.75 * blade
+    s.colours[0] *= light * (1.0 + 0.35 * patch)
+    s.colours[1] *= light
+    s.colours[2] *= light * (1.0 - 0.25 * patch)
+
+
+def _brick(s: Surface) -> None:
+    along, up = s.plane()
+    course = np.floor(up * np.float32(1 / 0.075))
+    shift = along * np.float32(1 / 0.23) + 0.5 * np.mod(course, 2.0)
+    stone = np.floor(shift)
+    fade = s.fade(0.05)
+    tint = noise.hashed(course.astype(np.int32), stone.astype(np.int32)) - 0.5
+    within = up * np.float32(1 / 0.075) - course
+    mortar = np.maximum(within > 0.84, (shift - stone) > 0.95) * fade
+    s.colours *= 1.0 + (0.15 + 0.35 * fade) * tint
+    grey = np.float32(0.42)
+    s.colours += mortar * 0.75 * (grey - s.colours)
+    _mottle(s, 0.03, 0.2)
+
+
+def _foliage(s: Surface) -> None:
+    x, y, z = s.points
+    texture = noise.grain_noise()
+    big = noise.bilinear(noise.cloud_noise(), (x + 0.6 * z) * 33.0, (y - 0.7 * z) * 33.0)
+    leaf = noise.nearest(texture, (x + 0.5 * z) * 24.0, (0.9 * y + z) * 24.0)
+    leaf = 0.5 + s.fade(0.09) * (leaf - 0.5)
+    light = 0.35 + 0.75 * big + 0.6 * leaf
+    s.colours *= light
+    s.colours[0] *= 0.85 + 0.45 * big
+    bend = 0.9 * (big - 0.5)
+    s.normals[0] += bend
+    s.normals[1] += 0.9 * (leaf - 0.5)
+    s.normals[2] += 0.5 * bend
+    s.normals /= np.sqrt((s.normals * s.normals).sum(axis=0))
+
+
+def _plaster(s: Surface) -> None:
+    _mottle(s, 0.02, 0.14)
+    _speckle(s, 0.012, 0.12)
+    # Splashed dirt at the foot of a wall.
+    s.colours *= 1.0 - 0.16 * (1.0 - smoothstep(0.0, 0.7, s.points[2]))
+
+
+def _roof(s: Surface) -> None:
+    along, up = s.plane()
+    row = up * np.float32(1 / 0.34)
+    course = np.floor(row)
+    column = np.floor(along * np.float32(1 / 0.3) + 0.5 * np.mod(course, 2.0))
+    fade = s.fade(0.1)
+    tint = noise.hashed(course.astype(np.int32), column.astype(np.int32)) - 0.5
+    s.colours *= 1.0 + (0.1 + 0.3 * fade) * tint
+    s.colours *= 1.0 - 0.45 * fade * smoothstep(0.25, 0.0, row - course)
+    _mottle(s, 0.04, 0.25)
+
+
+def _wood(s: Surface) -> None:
+    x, y, z = s.points
+    steep = np.abs(s.normals[2]) < 0.7
+    across = np.where(steep, (x + y) * 160.0, y * 160.0)
+    length = np.where(steep, z * 9.0, x * 9.0)
+    value = noise.bilinear(noise.cloud_noise(), across.astype(np.float32), length)
+    s.colours *= 1.0 + 0.5 * s.fade(0.02) * (value - 0.5)
+
+
+def _cloth(s: Surface) -> None:
+    x, y, z = s.points
+    fold = noise.bilinear(noise.cloud_noise(), (x + y) * 70.0, z * 38.0) - 0.5
+    s.colours *= 1.0 + 0.3 * fold
+    s.normals[2] += 0.45 * fold
+    s.normals[0] += 0.2 * fold
+    s.normals /= np.sqrt((s.normals * s.normals).sum(axis=0))
+
+
+GRAIN: dict[Material, Callable[[Surface], None]] = {
+    Material.ASPHALT: _asphalt,
+    Material.CONCRETE: _concrete,
+    Material.GRASS: _grass,
+    Material.BRICK: _brick,
+    Material.FOLIAGE: _foliage,
+    Material.PLASTER: _plaster,
+    Material.ROOF: _roof,
+    Material.WOOD: _wood,
+    Material.CLOTH: _cloth,
+}
+"""Material → what it does to a `Surface`."""

@@ -1,0 +1,341 @@
+"""From hits to radiance."""
+
+from __future__ import annotations
+
+from copy import copy
+
+import numpy as np
+import numpy.typing as npt
+
+from . import wet
+from .grain import GRAIN, Surface
+from .mesh import F32, Material
+from .sky import Sky, smoothstep
+from .tracer import Hits, Tracer
+from .world import Atmosphere
+
+_CHUNK = 16384  # keeps the temporaries of a chunk in the cache
+_SUN_SCALE = np.float32(0.62)
+EMISSIVE_GAIN = np.float32(3.2)
+"""How much brighter than its colour an emissive face is."""
+
+_LAMP_EXTINCTION = np.float32(0.3)  # a lamp outshines fog: it fades at this share of the rate
+
+# Contact shadows: rays of this length towards these directions, over ground near objects.
+_REACH = np.float32(0.9)
+_TILTS = tuple(
+    (np.cos(a) * np.cos(e), np.sin(a) * np.cos(e), np.sin(e))
+    for a, e in ((0.4, 0.45), (1.65, 0.8), (2.9, 0.45), (4.15, 0.8), (5.4, 0.45))
+)
+
+
+class Shader:
+    """Shades rays of one frame.
+
+    Attributes:
+        sky: The frame's sky.
+    """
+
+    def __init__(self, tracer: Tracer, atmosphere: Atmosphere, pixel_angle: float) -> None:
+        """Prepare for a frame.
+
+        Args:
+            tracer: Answers the ray queries.
+            atmosphere: Light and weather.
+            pixel_angle: Width of a pixel at 1 m, m.
+        """
+        self.tracer = tracer
+        self.sky = Sky(atmosphere)
+        self._atmosphere = atmosphere
+        self._pixel_angle = np.float32(pixel_angle)
+        self._sunny = max(atmosphere.sun) > 0.0
+
+    def over(self, tracer: Tracer) -> Shader:
+        """Return the same light and weather over another tracer."""
+        twin = copy(self)
+        twin.tracer = tracer
+        return twin
+
+    def radiance(self, origins: F32, directions: F32, hits: Hits) -> F32:
+        """Return the exposed radiance `3 x n` that comes back along rays `n x 3`."""
+        n = len(directions)
+        out = np.empty((3, n), dtype=np.float32)
+        for start in range(0, n, _CHUNK):
+            part = slice(start, min(start + _CHUNK, n))
+            out[:, part] = self._chunk(
+                np.ascontiguousarray(origins[part].T),
+                np.ascontiguousarray(directions[part].T),
+                hits.distance[part],
+                hits.face[part],
+                hits.u[part],
+                hits.v[part],
+                primary=True,
+            )
+        out *= np.float32(self._atmosphere.exposure)
+        return out
+
+    def _chunk(
+        self,
+        origins: F32,
+        directions: F32,
+        distance: F32,
+        face: npt.NDArray[np.int32],
+        u: F32,
+        v: F32,
+        *,
+        primary: bool,
+    ) -> F32:
+        solid = face >= 0
+        everywhere = bool(solid.all())
+        at = slice(None) if everywhere else np.flatnonzero(solid)
+        out = np.empty_like(directions)
+        if not everywhere:
+            away = np.flatnonzero(~solid)
+            out[:, away] = self.sky.radiance(directions[:, away])
+        d = directions[:, at]
+        if d.shape[1]:
+            out[:, at] = self._surface(
+                origins[:, at], d, distance[at], face[at], u[at], v[at], primary
+            )
+        return out
+
+    def _surface(
+        self,
+        origins: F32,
+        d: F32,
+        t: F32,
+        face: npt.NDArray[np.int32],
+        u: F32,
+        v: F32,
+        primary: bool,
+    ) -> F32:
+        table = self.tracer.table
+        points = origins + d * t
+        normals = self._normals(face, u, v, d)
+        geometric = normals.copy()
+        albedo = table.colours[:, face]
+        materials = table.materials[face]
+        present = np.flatnonzero(np.bincount(materials, minlength=len(Material)))
+        footprint = t * self._pixel_angle
+        for value in present:
+            grain = GRAIN.get(Material(value))
+            if grain is None:
+                continue
+            whole = len(present) == 1
+            at = slice(None) if whole else np.flatnonzero(materials == value)
+            surface = Surface(points[:, at], normals[:, at], albedo[:, at], footprint[at])
+            grain(surface)
+            albedo[:, at] = surface.colours
+            normals[:, at] = surface.normals
+        np.clip(albedo, 0.0, 1.0, out=albedo)
+
+        mirror = None
+        atmosphere = self._atmosphere
+        if primary and atmosphere.wetness > 0.0:
+            soaked = wet.soaking(materials, points[2], geometric[2], atmosphere.wetness)
+            mirror = np.flatnonzero(soaked > 0.0)
+            soaked = soaked[mirror]
+            albedo[:, mirror] *= 1.0 - 0.5 * soaked
+
+        openness = self._openness(points, geometric, table.owner[face]) if primary else None
+        light = self._ambient(normals, points, openness)
+        shine = self._sunlight(points, geometric, normals, t, light, primary)
+        out = albedo * light
+        self._materials(out, albedo, materials, present, normals, d, shine)
+        if mirror is not None and len(mirror):
+            self._mirror(out, points, d, t, soaked, mirror)
+        return self._veil(out, albedo, d, t, materials)
+
+    def _normals(self, face: npt.NDArray[np.int32], u: F32, v: F32, d: F32) -> F32:
+        corner = self.tracer.table.normals
+        w = 1.0 - u - v
+        n = np.empty_like(d)
+        for k in range(3):
+            n[k] = corner[k].take(face) * w
+            n[k] += corner[3 + k].take(face) * u
+            n[k] += corner[6 + k].take(face) * v
+        facing = (n * d).sum(axis=0)
+        # Seen from behind: turn round. Only just averted (an interpolated normal at a
+        # silhouette): bend until it is seen edge on.
+        n *= np.where(facing > 0.35, np.float32(-1.0), np.float32(1.0))
+        bend = np.where((facing > 0.0) & (facing <= 0.35), facing, np.float32(0.0))
+        n -= bend * d
+        n *= 1.0 / np.sqrt(np.maximum((n * n).sum(axis=0), 1e-12))
+        return n
+
+    def _ambient(self, normals: F32, points: F32, openness: F32 | None) -> F32:
+        sky = self.sky
+        share = 0.5 + 0.5 * normals[2]
+        light: F32 = (
+            sky.ambient_down[:, None] + (sky.ambient_up - sky.ambient_down)[:, None] * share
+        )
+        # Walls see less sky at their foot.
+        foot = 0.72 + 0.28 * smoothstep(0.0, 1.6, points[2])
+        steep = 1.0 - np.abs(normals[2])
+        light *= 1.0 - steep * (1.0 - foot)
+        if openness is not None:
+            light *= openness
+        return light
+
+    def _openness(self, points: F32, normals: F32, owner: npt.NDArray[np.int16]) -> F32 | None:
+        """Return the share of ambient light left beside and below objects, None = all."""
+        objects = self.tracer.objects
+        if not objects.faces:
+            return None
+        margin = _REACH
+        near = np.ones(points.shape[1], dtype=np.bool_)
+        for k in range(3):
+            near &= points[k] > objects.low[k] - margin
+            near &= points[k] < objects.high[k] + margin
+        at = np.flatnonzero(near)
+        if len(at) == 0:
+            return None
+        n = normals[:, at]
+        start = np.ascontiguousarray((points[:, at] + n * np.float32(0.006)).T)
+        closed = np.zeros(len(at), dtype=np.float32)
+        weights = np.zeros(len(at), dtype=np.float32)
+        ray = np.empty_like(start)
+        for tilt in _TILTS:
+            for k in range(3):
+                # Half way between the fixed direction and the normal: always above the surface.
+                ray[:, k] = n[k] + np.float32(0.95 * tilt[k])
+            ray *= (1.0 / np.sqrt(np.maximum((ray * ray).sum(axis=1), 1e-6)))[:, None]
+            found = objects.nearest(start, ray, _REACH)
+            closeness = 1.0 - found["tfar"] * (1.0 / _REACH)
+            closed += np.where(found["primID"] >= 0, closeness, np.float32(0.0))
+            weights += 1.0
+        values = np.ones(points.shape[1], dtype=np.float32)
+        values[at] = 1.0 - 0.85 * np.minimum(1.35 * closed / weights, 1.0)
+        return values
+
+    def _sunlight(
+        self, points: F32, geometric: F32, normals: F32, t: F32, light: F32, primary: bool
+    ) -> F32 | None:
+        """Add the sun to `light`; return the share of the sun that arrives, `n`."""
+        if not self._sunny:
+            return None
+        s = self.sky.sun_direction
+        cosine = normals[0] * s[0] + normals[1] * s[1] + normals[2] * s[2]
+        facing = geometric[0] * s[0] + geometric[1] * s[1] + geometric[2] * s[2]
+        np.clip(cosine, 0.0, 1.0, out=cosine)
+        cosine *= facing > 0.0
+        arrives = (cosine > 0.0).astype(np.float32)
+        if primary:
+            lit = np.flatnonzero(cosine > 0.0)
+            lift = 0.003 + 0.0004 * t[lit]
+            start = np.ascontiguousarray((points[:, lit] + geometric[:, lit] * lift).T)
+            towards = np.array(np.broadcast_to(s, start.shape), dtype=np.float32)
+            arrives[lit[self.tracer.occluded(start, towards)]] = 0.0
+        cosine *= arrives
+        light += (self.sky.sun * _SUN_SCALE)[:, None] * cosine
+        return arrives
+
+    def _materials(
+        self,
+        out: F32,
+        albedo: F32,
+        materials: npt.NDArray[np.uint8],
+        present: npt.NDArray[np.intp],
+        normals: F32,
+        d: F32,
+        shine: F32 | None,
+    ) -> None:
+        for value in present:
+            material = Material(value)
+            if material == Material.EMISSIVE:
+                at = np.flatnonzero(materials == value)
+                out[:, at] = albedo[:, at] * EMISSIVE_GAIN
+            elif material == Material.RETRO:
+                at = np.flatnonzero(materials == value)
+                out[:, at] = out[:, at] * 1.25 + albedo[:, at] * 0.1
+            elif material in (Material.GLOSSY, Material.METAL, Material.GLASS):
+                at = np.flatnonzero(materials == value)
+                self._polished(out, albedo, at, material, normals, d, shine)
+
+    def _polished(
+        self,
+        out: F32,
+        albedo: F32,
+        at: npt.NDArray[np.intp],
+        material: Material,
+        normals: F32,
+        d: F32,
+        shine: F32 | None,
+    ) -> None:
+        n, view = normals[:, at], d[:, at]
+        cosine = (n * view).sum(axis=0)
+        mirrored = view - 2.0 * cosine * n
+        rest = 1.0 + np.minimum(cosine, 0.0)
+        grazing = rest * rest
+        grazing = grazing * grazing * rest
+        world = self.sky.gradient(mirrored[2])
+        # Houses and trees stand round about: the mirrored horizon is dark and uneven.
+        skyline = 0.10 + 0.07 * np.sin(9.0 * mirrored[0]) + 0.05 * np.sin(23.0 * mirrored[1])
+        above = smoothstep(-0.05, 0.05, mirrored[2] - skyline)
+        low = (0.45 * self.sky.ambient_down + 0.1 * self.sky.horizon)[:, None]
+        world = low + above * (world - low)
+        base, tint, hard, bright = {
+            Material.GLOSSY: (0.04, 0.0, 120.0, 1.2),
+            Material.METAL: (0.45, 0.8, 60.0, 1.6),
+            Material.GLASS: (0.14, 0.0, 700.0, 6.0),
+        }[material]
+        share = np.float32(base) + np.float32(1.0 - base) * grazing
+        if material == Material.METAL:
+            world = world * (1.0 - tint + tint * albedo[:, at])
+        result = out[:, at] * (1.0 - share) + world * share
+        if shine is not None:
+            s = self.sky.sun_direction
+            towards = mirrored[0] * s[0] + mirrored[1] * s[1] + mirrored[2] * s[2]
+            glint = np.maximum(towards, 0.0) ** np.float32(hard)
+            glint *= shine[at] * np.float32(bright)
+            result += self.sky.sun[:, None] * glint
+        out[:, at] = result
+
+    def _mirror(
+        self,
+        out: F32,
+        points: F32,
+        d: F32,
+        t: F32,
+        soaked: F32,
+        at: npt.NDArray[np.intp],
+    ) -> None:
+        x, y = points[0][at], points[1][at]
+        view = d[:, at]
+        standing = wet.puddles(x, y, soaked)
+        calm = np.minimum(6.0 / (t[at] + 2.0), 1.0)
+        lean_x, lean_y = wet.ripples(
+            x, y, (0.10 - 0.085 * standing + 0.05 * standing * self._atmosphere.rain) * calm
+        )
+        share = wet.fresnel(-view[2]) * (0.42 * soaked + 0.58 * standing)
+        share = np.minimum(share + 0.05 * standing, 1.0)
+        chosen = np.flatnonzero(share > 0.015)
+        if len(chosen) == 0:
+            return
+        n = np.stack([lean_x, lean_y, np.ones_like(lean_x)])[:, chosen]
+        n *= 1.0 / np.sqrt((n * n).sum(axis=0))
+        view = view[:, chosen]
+        mirrored = view - 2.0 * (view * n).sum(axis=0) * n
+        mirrored[2] = np.maximum(mirrored[2], 0.004)
+        mirrored *= 1.0 / np.sqrt((mirrored * mirrored).sum(axis=0))
+        index = at[chosen]
+        start = points[:, index]
+        start[2] += 0.004
+        rays = np.ascontiguousarray(mirrored.T)
+        hits = self.tracer.nearest(np.ascontiguousarray(start.T), rays)
+        seen = self._chunk(start, mirrored, hits.distance, hits.face, hits.u, hits.v, primary=False)
+        weight = share[chosen]
+        out[:, index] += weight * (seen - out[:, index])
+
+    def _veil(self, out: F32, albedo: F32, d: F32, t: F32, materials: npt.NDArray[np.uint8]) -> F32:
+        """Fade everything towards the colour of the fog."""
+        left = np.exp(t * np.float32(-self.sky.extinction))
+        fog = self.sky.horizon[:, None]
+        out -= fog
+        out *= left
+        out += fog
+        lamps = np.flatnonzero(materials == Material.EMISSIVE)
+        if len(lamps):
+            own = np.exp(t[lamps] * np.float32(-self.sky.extinction * _LAMP_EXTINCTION))
+            out[:, lamps] = albedo[:, lamps] * EMISSIVE_GAIN * own + fog * (1.0 - own) * 0.6
+        return out

@@ -1,0 +1,49 @@
+"""From linear radiance to the 8-bit picture."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from .mesh import F32
+
+_ENTRIES = 4096
+_BRIGHTEST = 16.0
+_SCALE = np.float32((_ENTRIES - 1) / np.sqrt(_BRIGHTEST))
+
+
+def srgb_to_linear(colours: npt.NDArray[np.floating]) -> F32:
+    """Return the linear values of sRGB ones in [0, 1], any shape."""
+    c = np.clip(np.asarray(colours, dtype=np.float64), 0.0, 1.0)
+    linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+    values: F32 = linear.astype(np.float32)
+    return values
+
+
+def filmic(radiance: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The filmic curve (Narkowicz's fit of ACES, 2015) on exposure-scaled linear radiance."""
+    x = radiance * 0.75
+    return np.clip(x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14), 0.0, 1.0)
+
+
+@cache
+def _table() -> F32:
+    # Indexed by the square root of the radiance: the shadows need the finer steps.
+    radiance = (np.arange(_ENTRIES) / float(_SCALE)) ** 2
+    linear = filmic(radiance)
+    display = np.where(
+        linear <= 0.0031308, linear * 12.92, 1.055 * np.maximum(linear, 1e-12) ** (1 / 2.4) - 0.055
+    )
+    table: F32 = (display * 255.0).astype(np.float32)
+    return table
+
+
+def display(radiance: F32) -> F32:
+    """Return display values in [0, 255] (sRGB, float32) of exposed linear radiance, any shape."""
+    index = np.sqrt(np.clip(radiance, 0.0, _BRIGHTEST))
+    index *= _SCALE
+    index += np.float32(0.5)
+    values: F32 = _table().take(index.astype(np.int32), mode="clip")
+    return values

@@ -1,0 +1,203 @@
+"""Ray queries against the backdrop and the objects of a world."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .mesh import F32, Mesh
+from .tonemap import srgb_to_linear
+from .world import Instance
+
+FAR = np.float32(1.0e4)
+"""Length of a ray that hits nothing, m."""
+
+_KEPT_BACKDROPS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class FaceTable:
+    """What shading looks up by face.
+
+    Attributes:
+        normals: Corner normals `9 x f` (corner-major).
+        colours: Linear albedo `3 x f`.
+        materials: `f` uint8.
+        owner: `f` int16: 0 backdrop, k = the k-th object.
+    """
+
+    normals: F32
+    colours: F32
+    materials: npt.NDArray[np.uint8]
+    owner: npt.NDArray[np.int16]
+
+    @classmethod
+    def of(cls, mesh: Mesh, owner: int) -> FaceTable:
+        """Return the table of a mesh whose faces all belong to `owner`."""
+        count = len(mesh.faces)
+        return cls(
+            np.ascontiguousarray(mesh.normals.reshape(count, 9).T),
+            np.ascontiguousarray(srgb_to_linear(mesh.colours).T),
+            mesh.materials,
+            np.full(count, owner, dtype=np.int16),
+        )
+
+    @classmethod
+    def joined(cls, tables: Sequence[FaceTable]) -> FaceTable:
+        """Return the tables one after the other."""
+        return cls(
+            np.concatenate([table.normals for table in tables], axis=1),
+            np.concatenate([table.colours for table in tables], axis=1),
+            np.concatenate([table.materials for table in tables]),
+            np.concatenate([table.owner for table in tables]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Nearest hits of `n` rays.
+
+    Attributes:
+        distance: `n`, m; `FAR` where nothing is hit.
+        face: `n` row in the `FaceTable`, -1 where nothing is hit.
+        u, v: `n`, barycentric weights of the second and third corner.
+    """
+
+    distance: F32
+    face: npt.NDArray[np.int32]
+    u: F32
+    v: F32
+
+
+class Accelerator:
+    """One bounding-volume hierarchy."""
+
+    def __init__(self, meshes: Iterable[Mesh]) -> None:
+        """Build it over the triangles of `meshes` in order."""
+        from embreex import rtcore_scene
+        from embreex.mesh_construction import TriangleMesh
+
+        corners = [mesh.vertices[mesh.faces] for mesh in meshes if len(mesh.faces)]
+        self.faces = sum(len(part) for part in corners)
+        self._scene: Any = None
+        if self.faces:
+            self._triangles = np.ascontiguousarray(np.concatenate(corners), dtype=np.float32)
+            self._scene = rtcore_scene.EmbreeScene()
+            self._mesh = TriangleMesh(self._scene, self._triangles)
+            flat = self._triangles.reshape(-1, 3)
+            self.low, self.high = flat.min(axis=0), flat.max(axis=0)
+
+    def nearest(self, origins: F32, directions: F32, limit: F32 | float = FAR) -> Any:
+        """Return embree's hit arrays for rays `n x 3`; None when there are no triangles."""
+        if self._scene is None or len(origins) == 0:
+            return None
+        reach = np.array(np.broadcast_to(limit, len(origins)), dtype=np.float32)
+        return self._scene.run(origins, directions, dists=reach, query="INTERSECT", output=1)
+
+    def occluded(
+        self, origins: F32, directions: F32, limit: F32 | float = FAR
+    ) -> npt.NDArray[np.bool_]:
+        """Return which of the rays `n x 3` hit something within `limit` m."""
+        if self._scene is None or len(origins) == 0:
+            return np.zeros(len(origins), dtype=np.bool_)
+        reach = np.array(np.broadcast_to(limit, len(origins)), dtype=np.float32)
+        found = self._scene.run(origins, directions, dists=reach, query="OCCLUDED")
+        blocked: npt.NDArray[np.bool_] = found >= 0
+        return blocked
+
+
+@dataclass(frozen=True, slots=True)
+class Backdrop:
+    """A backdrop with its hierarchy and table."""
+
+    accelerator: Accelerator
+    table: FaceTable
+
+
+class BackdropCache:
+    """The most recently used backdrops, by `World.backdrop_key`."""
+
+    def __init__(self, size: int = _KEPT_BACKDROPS) -> None:
+        """Keep at most `size` backdrops."""
+        self._size = size
+        self._entries: OrderedDict[str, Backdrop] = OrderedDict()
+
+    def get(self, key: str, mesh: Mesh) -> Backdrop:
+        """Return the backdrop of `key`, built from `mesh` at first."""
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = Backdrop(Accelerator([mesh]), FaceTable.of(mesh, 0))
+            self._entries[key] = entry
+            while len(self._entries) > self._size:
+                self._entries.popitem(last=False)
+        self._entries.move_to_end(key)
+        return entry
+
+
+class Tracer:
+    """The backdrop and the objects of one frame.
+
+    Attributes:
+        table: Faces of the backdrop, then of the objects in order.
+        objects: Hierarchy of the objects alone.
+    """
+
+    def __init__(self, backdrop: Backdrop, objects: Sequence[Instance]) -> None:
+        """Place and index `objects`."""
+        self._placed = [instance.placed() for instance in objects]
+        self._backdrop = backdrop
+        self.objects = Accelerator(self._placed)
+        own = [FaceTable.of(mesh, k) for k, mesh in enumerate(self._placed, start=1)]
+        self.table = FaceTable.joined([backdrop.table, *own])
+        # Face number in the hierarchy → row in the table.
+        self._rows = np.arange(self.objects.faces, dtype=np.int32) + np.int32(
+            backdrop.accelerator.faces
+        )
+
+    def without(self, removed: Sequence[int]) -> Tracer:
+        """Return a tracer without the objects `removed` (numbers from 1); rows stay the same."""
+        twin = object.__new__(Tracer)
+        twin._placed, twin._backdrop, twin.table = self._placed, self._backdrop, self.table
+        kept = [k for k in range(1, len(self._placed) + 1) if k not in removed]
+        twin.objects = Accelerator(self._placed[k - 1] for k in kept)
+        first = self._backdrop.accelerator.faces
+        starts = np.cumsum([first, *(len(mesh.faces) for mesh in self._placed)])
+        twin._rows = np.concatenate(
+            [np.arange(starts[k - 1], starts[k], dtype=np.int32) for k in kept]
+            or [np.zeros(0, dtype=np.int32)]
+        )
+        return twin
+
+    def nearest(self, origins: F32, directions: F32) -> Hits:
+        """Return the nearest hits of rays `n x 3`."""
+        n = len(origins)
+        found = self._backdrop.accelerator.nearest(origins, directions)
+        if found is None:
+            distance = np.full(n, FAR, dtype=np.float32)
+            face = np.full(n, -1, dtype=np.int32)
+            u, v = np.zeros(n, dtype=np.float32), np.zeros(n, dtype=np.float32)
+        else:
+            face, distance = found["primID"].astype(np.int32, copy=False), found["tfar"]
+            u, v = found["u"], found["v"]
+        nearer = self.objects.nearest(origins, directions, distance)
+        if nearer is not None:
+            at = np.flatnonzero(nearer["primID"] >= 0)
+            face[at] = self._rows[nearer["primID"][at]]
+            for mine, other in ((distance, "tfar"), (u, "u"), (v, "v")):
+                mine[at] = nearer[other][at]
+        return Hits(distance, face, u, v)
+
+    def occluded(
+        self, origins: F32, directions: F32, limit: float = float(FAR)
+    ) -> npt.NDArray[np.bool_]:
+        """Return which of the rays `n x 3` hit anything within `limit` m."""
+        blocked = self._backdrop.accelerator.occluded(origins, directions, limit)
+        if self.objects.faces:
+            free = np.flatnonzero(~blocked)
+            blocked[free] = self.objects.occluded(origins[free], directions[free], limit)
+        return blocked
