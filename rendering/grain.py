@@ -35,6 +35,14 @@ class Surface:
         along = (y * nx - x * ny) * inverse
         return along, z / np.maximum(flat, 0.2) + 0.0 * nz
 
+    def spread(self) -> tuple[F32, F32]:
+        """Return the two coordinates across the axis that the surface faces most, m."""
+        x, y, z = self.points
+        ax, ay, az = np.abs(self.normals)
+        side = (ax > ay) & (ax > az)
+        flat = (az >= ax) & (az >= ay)
+        return np.where(side, y, x), np.where(flat, y, z)
+
     def fade(self, detail: float) -> F32:
         """Return the share left of a pattern with features of `detail` m, `n`."""
         ratio = self.footprint * np.float32(1.0 / detail)
@@ -45,23 +53,25 @@ class Surface:
 def _mottle(s: Surface, metres: float, strength: float) -> None:
     """Large soft patches."""
     scale = np.float32(1.0 / metres)
-    x, y, z = s.points
-    value = noise.bilinear(noise.cloud_noise(), (x + 0.3 * z) * scale, (y + 0.8 * z) * scale)
+    a, b = s.spread()
+    value = noise.bilinear(noise.cloud_noise(), a * scale, b * scale)
     s.colours *= 1.0 + np.float32(strength) * (value - 0.5)
 
 
 def _speckle(s: Surface, metres: float, strength: float) -> None:
     """Fine grain that fades out with distance."""
     scale = np.float32(1.0 / metres)
-    x, y, z = s.points
-    value = noise.nearest(noise.grain_noise(), (x + 0.37 * z) * scale, (y + 0.61 * z) * scale)
+    a, b = s.spread()
+    value = noise.nearest(noise.grain_noise(), a * scale, b * scale)
     s.colours *= 1.0 + np.float32(strength) * s.fade(metres) * (value - 0.5)
 
 
 def _asphalt(s: Surface) -> None:
-    _mottle(s, 0.08, 0.28)
-    _mottle(s, 0.013, 0.16)
-    _speckle(s, 0.012, 0.5)
+    x, y, _ = s.points
+    worn = noise.bilinear(noise.cloud_noise(), x * 3.0, y * 12.0) - 0.5
+    stone = noise.nearest(noise.grain_noise(), x * 90.0, y * 90.0) - 0.5
+    stone *= 0.42 * s.fade(0.02)
+    s.colours *= 1.0 + 0.22 * worn + stone
 
 
 def _concrete(s: Surface) -> None:
@@ -77,7 +87,7 @@ def _concrete(s: Surface) -> None:
 
 def _grass(s: Surface) -> None:
     x, y, _ = s.points
-    patch = noise.bilinear(noise.cloud_noise(), x * 7.0, y * 7.0) - 0.5
+    patch = noise.bilinear(noise.cloud_noise(), x * 11.0, y * 11.0) - 0.5
     blade = noise.nearest(noise.grain_noise(), x * 45.0, y * 45.0) - 0.5
     blade *= s.fade(0.03)
     light = 1.0 + 0.35 * patch + 0.75 * blade
@@ -102,19 +112,27 @@ def _brick(s: Surface) -> None:
 
 
 def _foliage(s: Surface) -> None:
-    x, y, z = s.points
-    texture = noise.grain_noise()
-    big = noise.bilinear(noise.cloud_noise(), (x + 0.6 * z) * 33.0, (y - 0.7 * z) * 33.0)
-    leaf = noise.nearest(texture, (x + 0.5 * z) * 24.0, (0.9 * y + z) * 24.0)
-    leaf = 0.5 + s.fade(0.09) * (leaf - 0.5)
-    light = 0.35 + 0.75 * big + 0.6 * leaf
+    a, b = s.spread()
+    big = noise.bilinear(noise.cloud_noise(), a * 31.0, b * 31.0) - 0.5
+    leaf = noise.bilinear(noise.grain_noise(), a * 40.0, b * 40.0) - 0.5
+    leaf *= s.fade(0.07)
+    light = 0.95 + 0.7 * big + 0.75 * leaf
     s.colours *= light
-    s.colours[0] *= 0.85 + 0.45 * big
-    bend = 0.9 * (big - 0.5)
-    s.normals[0] += bend
-    s.normals[1] += 0.9 * (leaf - 0.5)
-    s.normals[2] += 0.5 * bend
+    s.colours[0] *= 1.0 + 0.5 * big
+    s.normals[0] += 0.9 * leaf
+    s.normals[1] += 0.8 * big
+    s.normals[2] += 0.5 * (leaf + big)
     s.normals /= np.sqrt((s.normals * s.normals).sum(axis=0))
+
+
+def _glass(s: Surface) -> None:
+    a, b = s.spread()
+    wave = noise.bilinear(noise.cloud_noise(), a * 13.0, b * 13.0) - 0.5
+    s.normals[0] += 0.10 * wave
+    s.normals[2] += 0.22 * wave
+    s.normals /= np.sqrt((s.normals * s.normals).sum(axis=0))
+    # Dark rooms are not equally dark.
+    s.colours *= 1.0 + 0.8 * wave
 
 
 def _plaster(s: Surface) -> None:
@@ -157,6 +175,7 @@ def _cloth(s: Surface) -> None:
 GRAIN: dict[Material, Callable[[Surface], None]] = {
     Material.ASPHALT: _asphalt,
     Material.CONCRETE: _concrete,
+    Material.GLASS: _glass,
     Material.GRASS: _grass,
     Material.BRICK: _brick,
     Material.FOLIAGE: _foliage,

@@ -305,9 +305,9 @@ class Shader:
         standing = wet.puddles(x, y, soaked)
         calm = np.minimum(6.0 / (t[at] + 2.0), 1.0)
         lean_x, lean_y = wet.ripples(
-            x, y, (0.10 - 0.085 * standing + 0.05 * standing * self._atmosphere.rain) * calm
+            x, y, (0.16 - 0.14 * standing + 0.05 * standing * self._atmosphere.rain) * calm
         )
-        share = wet.fresnel(-view[2]) * (0.42 * soaked + 0.58 * standing)
+        share = wet.fresnel(-view[2]) * (0.36 * soaked + 0.6 * standing)
         share = np.minimum(share + 0.05 * standing, 1.0)
         chosen = np.flatnonzero(share > 0.015)
         if len(chosen) == 0:

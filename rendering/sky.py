@@ -8,7 +8,7 @@ from . import noise
 from .mesh import F32
 from .world import Atmosphere
 
-_CLOUD_TEXELS = np.float32(26.0)
+_CLOUD_TEXELS = np.float32(62.0)
 
 
 def smoothstep(low: float, high: float, x: F32) -> F32:
@@ -30,7 +30,7 @@ class Sky:
 
     def __init__(self, atmosphere: Atmosphere) -> None:
         """Prepare the sky of `atmosphere`."""
-        dim = np.float32(1.0 - 0.22 * atmosphere.rain)
+        dim = np.float32(1.0 - 0.3 * atmosphere.rain)
         self.cover = float(np.clip(atmosphere.clouds, 0.0, 1.0))
         self.sun = np.asarray(atmosphere.sun, dtype=np.float32)
         direction = np.asarray(atmosphere.sun_direction, dtype=np.float32)
@@ -39,8 +39,10 @@ class Sky:
         self.horizon = np.asarray(atmosphere.horizon, dtype=np.float32) * dim
         ground = np.asarray(atmosphere.ground, dtype=np.float32)
         # A thin haze is always there: it tells far from near.
-        self.extinction = atmosphere.fog + 0.0006 + 0.014 * atmosphere.rain
-        self.ambient_up = 0.55 * self.zenith + 0.45 * self.horizon
+        self.extinction = atmosphere.fog + 0.0006 + 0.010 * atmosphere.rain
+        blue = 0.55 * self.zenith + 0.45 * self.horizon
+        # Clouds and the bright horizon whiten what a blue sky sheds.
+        self.ambient_up = 0.6 * blue + np.float32(0.4 * blue.mean())
         self.ambient_down = 0.75 * ground * dim + 0.1 * self.horizon
         self._fog = atmosphere.fog + 0.004 * atmosphere.rain
         offsets = np.random.default_rng([atmosphere.seed, 5]).random(2) * noise.SIZE
@@ -48,7 +50,9 @@ class Sky:
 
     def gradient(self, height: F32) -> F32:
         """Return the sky without clouds and sun, `3 x n`, at heights (z of a unit vector) `n`."""
-        weight = np.sqrt(np.clip(height, 0.0, 1.0))
+        rest = 1.0 - np.clip(height, 0.0, 1.0)
+        rest *= rest
+        weight = 1.0 - rest * rest
         colours: F32 = self.horizon[:, None] + (self.zenith - self.horizon)[:, None] * weight
         return colours
 

@@ -23,9 +23,13 @@ def srgb_to_linear(colours: npt.NDArray[np.floating]) -> F32:
 
 
 def filmic(radiance: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The filmic curve (Narkowicz's fit of ACES, 2015) on exposure-scaled linear radiance."""
-    x = radiance * 0.75
-    return np.clip(x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14), 0.0, 1.0)
+    """Ours: an exponential shoulder with a short toe, on exposure-scaled linear radiance.
+
+    The toe is short on purpose: a long one (ACES) crushes the weak channels of dark colours, and
+    leaves and bricks turn garish.
+    """
+    y = 1.0 - np.exp(-1.2 * radiance)
+    return y * (y + 0.045) / (y + 0.085) * (1.085 / 1.045)
 
 
 @cache

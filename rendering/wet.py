@@ -10,7 +10,7 @@ from .mesh import F32, Material
 from .sky import smoothstep
 
 _SOAKING = np.zeros(256, dtype=np.float32)
-_SOAKING[[Material.ASPHALT, Material.CONCRETE, Material.MATTE]] = (1.0, 0.75, 0.8)
+_SOAKING[[Material.ASPHALT, Material.CONCRETE, Material.MATTE]] = (1.0, 0.5, 0.8)
 
 
 def soaking(materials: npt.NDArray[np.uint8], heights: F32, up: F32, wetness: float) -> F32:
@@ -31,8 +31,8 @@ def soaking(materials: npt.NDArray[np.uint8], heights: F32, up: F32, wetness: fl
 
 def puddles(x: F32, y: F32, wet: F32) -> F32:
     """Return the share of standing water, 0...1, at ground points, m."""
-    pattern = noise.bilinear(noise.cloud_noise(), x * 9.0 + 91.0, y * 14.0 + 17.0)
-    return smoothstep(0.62, 0.74, pattern + 0.12 * wet - 0.06) * wet
+    pattern = noise.bilinear(noise.cloud_noise(), x * 11.0 + 91.0, y * 30.0 + 17.0)
+    return smoothstep(0.74, 0.92, pattern + 0.1 * wet) * wet
 
 
 def ripples(x: F32, y: F32, strength: F32) -> tuple[F32, F32]:
