@@ -1,1 +1,1 @@
-"""The envs room."""
+"""Search environments: the generic ones here, one folder a domain."""

@@ -86,6 +86,14 @@ class ConceptSetSpace:
                 return Violation(rule.id, rule.text)
         return None
 
+    def conflict(self, candidate: frozenset[str]) -> Violation | None:
+        """Return a broken rule that no further concept can mend, or None."""
+        row = self.encode(candidate).astype(bool)[None]
+        for rule in self.rules:
+            if rule.prunes and rule.broken(row, self._column)[0]:
+                return Violation(rule.id, rule.text)
+        return None
+
     def check(self, candidate: frozenset[str]) -> frozenset[str]:
         """Return `candidate`, or raise `InvalidCandidateError` with the broken rule's text."""
         violation = self.validate(candidate)

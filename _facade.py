@@ -1,0 +1,312 @@
+"""The façade: `search`, `resume` and `Run` with metrics and report wired in."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from .agents.agent import SearchAgent
+from .agents.loop import SearchLoop, open_store
+from .agents.progress import ProgressCallback
+from .analysis.metrics import compute_metrics
+from .analysis.modes import FailureMode, failure_modes
+from .core import Logger, Outcome, RunFolderError, UsageError, check_seed
+from .envs.failure_env import FailureEnv
+from .envs.registry import make_env
+from .models.registry import identity
+from .runs.loggers import make_logger
+from .runs.run import RunData
+from .runs.store import RunStore
+from .searchers.registry import make_searcher
+
+
+class Run(RunData):
+    """A run with its failure modes, metrics and report."""
+
+    @cached_property
+    def failure_modes(self) -> list[FailureMode]:
+        """Candidates whose failure rate is at least τ, ranked by the interval's lower end."""
+        return failure_modes(self)
+
+    @cached_property
+    def metrics(self) -> dict[str, Any]:
+        """PFM, MFR, Div and the rest, by lower-case name."""
+        return compute_metrics(self)
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Write the HTML report (default: ``report.html`` in the run's folder)."""
+        from .reports.html import write_report
+
+        return write_report(self, path)
+
+
+def search(
+    env: str | FailureEnv | Any,
+    agent: str | SearchAgent[Any] | type[SearchAgent[Any]] = "gpts",
+    *,
+    model: Any = None,
+    budget: int | None = None,
+    trials: int | None = None,
+    seed: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    loggers: Sequence[str | Logger] = (),
+    batch: int = 8,
+    workers: int | None = None,
+    concurrency: int | None = None,
+    threshold: float = 0.6,
+    renderer: str | None = None,
+    env_args: Mapping[str, Any] | None = None,
+    agent_args: Mapping[str, Any] | None = None,
+    max_requests: int | None = None,
+    max_total_tokens: int | None = None,
+    max_dollars: float | None = None,
+    command: str | None = None,
+    progress: ProgressCallback | None = None,
+) -> Run:
+    """Search an environment for failure modes.
+
+    Args:
+        env: Env id, plugged-in domain, or an environment from `gymnasium.make`.
+        agent: Searcher name, `module_or_file:Name`, agent class or agent.
+        model: Model under test (default ``"tiny-vlm"``).
+        budget: Trials that may be charged (default 1000).
+        trials: Trials a candidate, m (default 5).
+        seed: Run seed, 0 to 2^32 - 1.
+        out: Run folder (default: a new temporary folder; `run.path` names it). A folder that
+            already holds the same search is continued.
+        loggers: Names or logger objects.
+        batch: Candidates asked for at once; part of what defines the run.
+        workers: Processes that sample and render; changes speed only.
+        concurrency: Requests to the model in flight.
+        threshold: Failure rate τ from which a candidate is a failure mode.
+        renderer: Renderer name (default ``"embree"``).
+        env_args: Further options of the environment or its domain.
+        agent_args: Arguments of the searcher.
+        max_requests: Cap on requests that reach the wire.
+        max_total_tokens: Cap on tokens.
+        max_dollars: Cap on money.
+        command: The command line to show in the report.
+        progress: Called after every batch.
+
+    Raises:
+        UsageError: For anything that cannot be, before the first trial.
+        RunFolderError: When `out` is foreign, in use, or holds another search.
+    """
+    given = {
+        "model": model,
+        "budget": budget,
+        "trials": trials,
+        "renderer": renderer,
+        "workers": workers,
+        "concurrency": concurrency,
+        "max_requests": max_requests,
+        "max_total_tokens": max_total_tokens,
+        "max_dollars": max_dollars,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    built = _environment(env, given, dict(env_args or {}))
+    try:
+        searcher = make_searcher(agent, **dict(agent_args or {}))
+        config = _config(
+            env, built, agent, searcher, check_seed(seed), batch, threshold, env_args, agent_args
+        )
+        config["command"] = command
+        made = [make_logger(logger) for logger in loggers]
+        folder = str(out) if out is not None else tempfile.mkdtemp(prefix="vlmfail-")
+        store = open_store(folder, config)
+    except BaseException:
+        built.close()
+        raise
+    loop = SearchLoop(
+        built,
+        searcher,
+        store,
+        seed=config["seed"],
+        batch=config["batch"],
+        threshold=config["threshold"],
+        loggers=made,
+        progress=progress,
+    )
+    loop.run()
+    return Run(store)
+
+
+def resume(
+    path: str | os.PathLike[str],
+    *,
+    agent: str | SearchAgent[Any] | type[SearchAgent[Any]] | None = None,
+    model: Any = None,
+    workers: int | None = None,
+    concurrency: int | None = None,
+    loggers: Sequence[str | Logger] = (),
+    retry_errors: bool = False,
+    fork: str | os.PathLike[str] | None = None,
+    progress: ProgressCallback | None = None,
+) -> Run:
+    """Continue a run from its folder; a finished one is returned as it is.
+
+    Args:
+        path: The run folder.
+        agent: The agent, when the run was made with an agent object rather than a name.
+        model: The model, when the run was made with a model object rather than a name.
+        workers: Processes that sample and render.
+        concurrency: Requests to the model in flight.
+        loggers: Names or logger objects.
+        retry_errors: Run errored and timed-out trials again, in a copy of the run: from the
+            first of them the search may take another way; good trials are kept.
+        fork: Where to copy the run to before continuing (default with `retry_errors`:
+            the folder's name with ``-retry``).
+        progress: Called after every batch.
+    """
+    source = Path(path)
+    if retry_errors and fork is None:
+        fork = _free_name(source.with_name(source.name + "-retry"))
+    if fork is not None:
+        source = _copy_run(source, Path(fork), retry_errors)
+    store = RunStore.open(source)
+    status = store.meta("status")
+    config = store.config
+    store.close()
+    if status in ("finished", "space exhausted") and not retry_errors:
+        return Run(RunStore.open(source))
+    spec = config["searcher"]["spec"] if agent is None else agent
+    if spec is None:
+        raise UsageError(f"{source} was made with an agent object: pass it as agent=")
+    model_spec = config["model"]["spec"] if model is None else model
+    if model_spec is None:
+        raise UsageError(f"{source} was made with a model object: pass it as model=")
+    caps = config["caps"]
+    return search(
+        config["env"],
+        spec,
+        model=model_spec,
+        budget=config["budget"],
+        trials=config["trials"],
+        seed=config["seed"],
+        out=source,
+        loggers=loggers,
+        batch=config["batch"],
+        workers=workers,
+        concurrency=concurrency,
+        threshold=config["threshold"],
+        renderer=config["renderer"],
+        env_args={**config["env_args"], "count_as_fail": config["count_as_fail"]},
+        agent_args=config["searcher"]["args"] if agent is None else None,
+        max_requests=caps["max_requests"],
+        max_total_tokens=caps["max_total_tokens"],
+        max_dollars=caps["max_dollars"],
+        progress=progress,
+    )
+
+
+def _environment(env: Any, given: dict[str, Any], env_args: dict[str, Any]) -> FailureEnv:
+    if isinstance(env, str):
+        for name in given:
+            if name in env_args:
+                raise UsageError(f"{name} is given twice: as an argument and in env_args")
+        return make_env(env, **given, **env_args)
+    built = getattr(env, "unwrapped", env)
+    if not isinstance(built, FailureEnv):
+        raise UsageError(f"env: expected an env id or a FailureEnv, got {type(env).__name__}")
+    if given or env_args:
+        names = ", ".join([*given, *env_args])
+        raise UsageError(f"{names}: set it on the environment that you pass, not beside it")
+    return built
+
+
+def _config(
+    env: Any,
+    built: FailureEnv,
+    agent: Any,
+    searcher: SearchAgent[Any],
+    seed: int,
+    batch: int,
+    threshold: float,
+    env_args: Mapping[str, Any] | None,
+    agent_args: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
+        raise UsageError(f"batch: expected a whole number of at least 1, got {batch!r}")
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)):
+        raise UsageError(f"threshold: expected a rate, got {threshold!r}")
+    if not 0.0 < threshold <= 1.0:
+        raise UsageError(f"threshold: expected a rate above 0 and at most 1, got {threshold!r}")
+    options = built.options
+    spec = getattr(getattr(built, "spec", None), "id", None)
+    model_spec = options.model if isinstance(options.model, str) else None
+    return {
+        "env": env.removeprefix("vlmfail:") if isinstance(env, str) else spec or built.domain.name,
+        "env_args": {k: v for k, v in (env_args or {}).items() if k != "count_as_fail"},
+        "domain": built.domain.name,
+        "searcher": {
+            "name": searcher.name,
+            "spec": agent if isinstance(agent, str) else None,
+            "args": dict(agent_args or {}),
+            "config": searcher.config(),
+            "fixed_trials": searcher.fixed_trials,
+        },
+        "model": {
+            "spec": model_spec,
+            "name": getattr(built.state.model, "name", "custom"),
+            **identity(built.state.model),
+        },
+        "renderer": options.renderer,
+        "seed": seed,
+        "trials": options.trials,
+        "batch": batch,
+        "budget": options.budget,
+        "threshold": float(threshold),
+        "count_as_fail": sorted(str(o) for o in options.failing),
+        "caps": {
+            "max_requests": options.max_requests,
+            "max_total_tokens": options.max_total_tokens,
+            "max_dollars": options.max_dollars,
+        },
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return versions of vlmfail, Python and the packages that decide numbers."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for package in ("vlmfail", "numpy", "scipy", "scikit-learn", "embreex", "onnxruntime"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "unknown"
+    return found
+
+
+def _free_name(path: Path) -> Path:
+    candidate, number = path, 2
+    while candidate.exists():
+        candidate = path.with_name(f"{path.name}{number}")
+        number += 1
+    return candidate
+
+
+def _copy_run(source: Path, target: Path, retry_errors: bool) -> Path:
+    store = RunStore.open(source, write=True)
+    try:
+        if target.exists():
+            raise RunFolderError(f"{target} exists: choose another --fork")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("run.lock", "report.html"))
+    finally:
+        store.close()
+    copy = RunStore.open(target, write=True)
+    try:
+        if retry_errors:
+            copy.delete_trials([Outcome.ERROR, Outcome.TIMEOUT])
+        copy.set_meta("status", "running")
+    finally:
+        copy.close()
+    return target

@@ -1,0 +1,257 @@
+"""The search loop: an agent over an environment, written to a run store, resumable."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core import AgentError, Evaluation, Logger, RunFolderError, Tally
+from ..envs.failure_env import FailureEnv
+from ..runs.store import LoggedEvaluation, RunStore, to_plain
+from .agent import SearchAgent
+from .progress import Progress, ProgressCallback
+
+IDENTITY = (
+    "env",
+    "env_args",
+    "domain",
+    "searcher",
+    "model",
+    "renderer",
+    "seed",
+    "trials",
+    "batch",
+    "budget",
+    "threshold",
+    "count_as_fail",
+    "caps",
+)
+"""Configuration entries that decide what a run finds; workers, concurrency, loggers and the
+command do not."""
+
+
+def open_store(path: str, config: Mapping[str, Any]) -> RunStore:
+    """Create a run folder, or open the one that already holds the same search.
+
+    Raises:
+        RunFolderError: When the folder belongs to another configuration, naming what differs.
+    """
+    if not RunStore.is_run(path):
+        return RunStore.create(path, config)
+    store = RunStore.open(path, write=True)
+    differences = config_differences(store.config, config)
+    if differences:
+        store.close()
+        raise RunFolderError(
+            f"{path} holds another search ({'; '.join(differences)}): choose another --out, or "
+            f"continue that one with: vlmfail resume {path}"
+        )
+    return store
+
+
+def config_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Return which entries that decide the result differ, as text."""
+    pairs = [(name, to_plain(old.get(name)), to_plain(new.get(name))) for name in IDENTITY]
+    versions = [to_plain((c.get("versions") or {}).get("vlmfail")) for c in (old, new)]
+    pairs.append(("vlmfail version", *versions))
+    return [f"{name}: {_short(a)} there, {_short(b)} here" for name, a, b in pairs if a != b]
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+class SearchLoop:
+    """Drives one agent over one environment until the budget is spent or nothing is left.
+
+    Every trial is stored as soon as it is judged, every evaluation before it is told. A resumed
+    run asks the agent again from the start and takes what the store holds, so that it continues
+    exactly where the killed one was.
+    """
+
+    def __init__(
+        self,
+        env: FailureEnv,
+        agent: SearchAgent[Any],
+        store: RunStore,
+        *,
+        seed: int,
+        batch: int,
+        threshold: float,
+        loggers: Sequence[Logger] = (),
+        progress: ProgressCallback | None = None,
+    ) -> None:
+        """Prepare; nothing runs yet."""
+        self._env = env
+        self._agent = agent
+        self._store = store
+        self._seed = seed
+        self._batch = batch
+        self._threshold = threshold
+        self._loggers = loggers
+        self._progress = progress
+        self._step = 0
+        self._rates: dict[str, float | None] = {}
+        self._failures = 0
+        self._n = 0
+        self._search_seconds = 0.0
+
+    def run(self) -> str:
+        """Run to the end; return the final status, also written to the store."""
+        started = time.perf_counter()
+        earlier = float(self._store.meta("seconds_total") or 0.0)
+        stored_before = self._store.count()
+        self._store.set_meta("status", "running")
+        status, reason = "interrupted", "stopped by the user"
+        try:
+            for logger in self._loggers:
+                logger.start(self._store.config)
+            status, reason = self._drive(started, stored_before)
+        except KeyboardInterrupt:
+            pass
+        except BaseException as error:
+            status, reason = "failed", f"{type(error).__name__}: {error}"
+            raise
+        finally:
+            self._env.close()
+            seconds = earlier + time.perf_counter() - started
+            self._finish(status, reason, seconds)
+        return status
+
+    def _finish(self, status: str, reason: str, seconds: float) -> None:
+        self._store.set_meta("status", status)
+        self._store.set_meta("reason", reason)
+        self._store.set_meta("seconds_total", f"{seconds:.3f}")
+        self._store.set_meta("seconds_search", f"{self._search_seconds:.4f}")
+        for logger in self._loggers:
+            logger.finish({"status": status, "reason": reason, "calls": self.charged})
+
+    @property
+    def charged(self) -> int:
+        """Trials charged so far."""
+        return self._env.state.evaluator.charged
+
+    def _drive(self, started: float, stored_before: int) -> tuple[str, str]:
+        env, agent = self._env, self._agent
+        env.reset(seed=self._seed)
+        evaluator = env.state.evaluator
+        evaluator.on_trial = self._store.add
+        evaluator.stored = self._store.get if stored_before else None
+        logged = {entry.step: entry for entry in self._store.evaluation_log()}
+        agent.threshold = self._threshold
+        clock = time.perf_counter()
+        agent.bind(
+            env.candidates, seed=self._seed, trials=env.options.trials, budget=evaluator.budget
+        )
+        self._search_seconds += time.perf_counter() - clock
+        batch = 0
+        while (end := env.state.end) is None:
+            clock = time.perf_counter()
+            requests = self._check(agent.ask(self._batch))
+            self._search_seconds += time.perf_counter() - clock
+            if not requests:
+                return "space exhausted", "the searcher has nothing left to propose"
+            evaluations = self._evaluate(requests)
+            for evaluation in evaluations:
+                self._log(evaluation, batch, logged)
+            clock = time.perf_counter()
+            agent.tell(evaluations)
+            self._search_seconds += time.perf_counter() - clock
+            self._report(evaluations, started, min(stored_before, self.charged))
+            batch += 1
+        if evaluator.stopped:
+            return "capped", end
+        return "finished", end
+
+    def _check(self, proposals: Sequence[Any]) -> list[tuple[Any, int]]:
+        """Return (candidate, trials) pairs, or raise `AgentError` for a broken contract."""
+        if len(proposals) > self._batch:
+            raise AgentError(f"ask({self._batch}) returned {len(proposals)} candidates")
+        requests = []
+        for proposal in proposals:
+            candidate, trials = proposal, self._env.options.trials
+            if isinstance(proposal, tuple) and self._is_pair(proposal):
+                candidate, trials = proposal
+            if self._env.candidates.kind == "concept_set" and not isinstance(candidate, frozenset):
+                raise AgentError(f"ask(): expected frozensets of concept ids, got {candidate!r}")
+            if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
+                raise AgentError(f"ask() returned {trials!r} trials for a candidate; at least 1")
+            requests.append((candidate, trials))
+        return requests
+
+    def _is_pair(self, proposal: tuple[Any, ...]) -> bool:
+        # In a space of tuples, (candidate, trials) is the pair whose first entry is a tuple.
+        return len(proposal) == 2 and (
+            self._env.candidates.kind != "tuple" or isinstance(proposal[0], tuple)
+        )
+
+    def _evaluate(self, requests: Sequence[tuple[Any, int]]) -> list[Evaluation[Any]]:
+        """Evaluate valid candidates; an invalid one costs nothing and gives no data."""
+        space, state = self._env.candidates, self._env.state
+        try:
+            valid = [space.validate(candidate) is None for candidate, _ in requests]
+        except (TypeError, AttributeError, ValueError) as error:
+            raise AgentError(f"ask() returned what is no candidate: {error}") from error
+        results = iter(state.run([r for r, ok in zip(requests, valid, strict=True) if ok]))
+        nothing = Tally((), self._env.options.failing)
+        evaluations = []
+        for (candidate, _), ok in zip(requests, valid, strict=True):
+            if ok:
+                evaluations.append(next(results))
+            else:
+                key = space.key(candidate)
+                total = state.evaluator.tally(key)
+                evaluations.append(Evaluation(candidate, key, nothing, total))
+        state.count_steps([evaluation.new.charged > 0 for evaluation in evaluations])
+        return evaluations
+
+    def _log(
+        self, evaluation: Evaluation[Any], batch: int, logged: Mapping[int, LoggedEvaluation]
+    ) -> None:
+        before = logged.get(self._step)
+        if before is not None and before.key != evaluation.key:
+            raise AgentError(
+                f"step {self._step} of this run was {{{before.key}}}, now the agent proposes "
+                f"{{{evaluation.key}}}: it is not deterministic, or another version of it"
+            )
+        indices = tuple(trial.index for trial in evaluation.new.trials)
+        entry = LoggedEvaluation(
+            self._step,
+            batch,
+            evaluation.key,
+            self._env.candidates.to_json(evaluation.candidate),
+            indices,
+        )
+        if before != entry:
+            self._store.log_evaluation(entry)
+        self._step += 1
+        self._rates[evaluation.key] = evaluation.total.rate
+        self._failures += evaluation.new.failures
+        self._n += evaluation.new.n
+
+    def _report(self, evaluations: Sequence[Evaluation[Any]], started: float, resumed: int) -> None:
+        for evaluation in evaluations if self._loggers else ():
+            records = [
+                record
+                for trial in evaluation.new.trials
+                if (record := self._store.get(trial.key, trial.index)) is not None
+            ]
+            for logger in self._loggers:
+                logger.log(self.charged, evaluation, records)
+        if self._progress is not None:
+            rates = self._rates.values()
+            self._progress(
+                Progress(
+                    calls=self.charged,
+                    budget=self._env.state.evaluator.budget,
+                    evaluations=self._step,
+                    failures=self._failures,
+                    n=self._n,
+                    modes=sum(rate is not None and rate >= self._threshold for rate in rates),
+                    seconds=time.perf_counter() - started,
+                    resumed=resumed,
+                    last_key=evaluations[-1].key,
+                )
+            )

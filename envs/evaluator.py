@@ -1,0 +1,205 @@
+"""The evaluator: candidates in, evaluations out, on an exact budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from ..core import VLM, Domain, Evaluation, Outcome, Picture, Tally, Trial, TrialRecord
+from ..models.spending import Ledger
+from ..runs.executors import Executor, ProcessExecutor, SerialExecutor
+from .trials import PreparedTrial, ask_model, prepare_trial
+
+C = TypeVar("C")
+
+Job = tuple[Any, int, int]  # candidate, trial index, run seed
+
+
+def _build_preparer(domain: Domain[Any], renderer: str) -> Callable[[Job], PreparedTrial]:
+    """Return a worker's function from job to prepared trial; its renderer is made once."""
+    made = domain.make_renderer(renderer)
+
+    def prepare(job: Job) -> PreparedTrial:
+        candidate, index, run_seed = job
+        return prepare_trial(domain, made, candidate, index, run_seed)
+
+    return prepare
+
+
+@dataclass(slots=True)
+class _Request(Generic[C]):
+    candidate: C
+    key: str
+    want: int
+    trials: dict[int, Trial] = field(default_factory=dict)
+
+    @property
+    def charged(self) -> int:
+        return sum(trial.outcome.charged for trial in self.trials.values())
+
+    @property
+    def due(self) -> int:
+        """Trials still to draw; none once as many scenes were invalid as were wanted."""
+        invalid = len(self.trials) - self.charged
+        return 0 if invalid >= self.want else self.want - self.charged
+
+
+class Evaluator(Generic[C]):
+    """Runs trials of one domain on one model for one search.
+
+    Attributes:
+        domain: The domain.
+        model: The model under test.
+        budget: Trials that may be charged.
+        charged: Trials charged so far.
+        stopped: Why no further trial may run although budget is left (a cap), or None.
+        last_picture: The last trial's picture.
+        on_trial: Called with every new record and its picture as soon as it exists, one at a time.
+        stored: Returns the record of a trial that an earlier process already ran, or None.
+    """
+
+    def __init__(
+        self,
+        domain: Domain[C],
+        model: VLM,
+        *,
+        renderer: str,
+        budget: int,
+        run_seed: int = 0,
+        workers: int = 1,
+        concurrency: int = 1,
+        count_as_fail: Iterable[Outcome] = (),
+        ledger: Ledger | None = None,
+    ) -> None:
+        """Build an evaluator; workers and renderer start on first use."""
+        self.domain = domain
+        self.model = model
+        self.budget = budget
+        self.count_as_fail = frozenset(count_as_fail)
+        self.ledger = ledger or Ledger()
+        self.on_trial: Callable[[TrialRecord, Picture | None], None] | None = None
+        self.stored: Callable[[str, int], TrialRecord | None] | None = None
+        self._concurrency = concurrency
+        self._writing = Lock()
+        build = partial(_build_preparer, domain, renderer)
+        self._executor: Executor[Job, PreparedTrial] = (
+            SerialExecutor(build) if workers == 1 else ProcessExecutor(build, workers)
+        )
+        self.start(run_seed)
+
+    def start(self, run_seed: int) -> None:
+        """Forget everything and start a new search."""
+        self.run_seed = run_seed
+        self.charged = 0
+        self.stopped: str | None = None
+        self.last_picture: Picture | None = None
+        self._tallies: dict[str, Tally] = {}
+        self._next_index: dict[str, int] = {}
+
+    @property
+    def remaining(self) -> int:
+        """Trials that may still be charged."""
+        return 0 if self.stopped else self.budget - self.charged
+
+    def tally(self, key: str) -> Tally:
+        """Return all trials so far of a candidate."""
+        return self._tallies.get(key, Tally((), self.count_as_fail))
+
+    def evaluate(self, requests: Sequence[tuple[C, int]]) -> list[Evaluation[C]]:
+        """Run trials of valid candidates.
+
+        Each request (candidate, trials) draws until that many trials were put to the model, or
+        until as many of its scenes were invalid. The same candidate twice gets consecutive trial
+        indices by position. The budget goes to requests in order; what is too much is not run.
+        """
+        space = self.domain.space
+        states = [_Request(c, space.key(c), trials) for c, trials in requests]
+        while True:
+            jobs: list[tuple[_Request[C], int]] = []
+            room = self.remaining
+            for state in states:
+                grant = min(state.due, room)
+                room -= grant
+                for _ in range(grant):
+                    index = self._next_index.get(state.key, 0)
+                    self._next_index[state.key] = index + 1
+                    jobs.append((state, index))
+            if not jobs:
+                break
+            self._run(jobs)
+        evaluations = []
+        for state in states:
+            new = tuple(state.trials[i] for i in sorted(state.trials))
+            total = self.tally(state.key).extended(new)
+            self._tallies[state.key] = total
+            evaluations.append(
+                Evaluation(state.candidate, state.key, Tally(new, self.count_as_fail), total)
+            )
+        return evaluations
+
+    def _run(self, jobs: Sequence[tuple[_Request[C], int]]) -> None:
+        fresh: list[tuple[_Request[C], int]] = []
+        for state, index in jobs:
+            record = self.stored(state.key, index) if self.stored else None
+            if record is None:
+                fresh.append((state, index))
+            else:
+                self.ledger.add(record)
+                self._take(state, record)
+        owners = {(state.key, index): state for state, index in fresh}
+        work: list[Job] = [(state.candidate, index, self.run_seed) for state, index in fresh]
+        pictures: dict[tuple[str, int], Picture] = {}
+        for record, picture in self._answers(result for _, result in self._executor.run(work)):
+            place = record.trial.key, record.trial.index
+            if picture is not None:
+                pictures[place] = picture
+            self._take(owners[place], record)
+        # By position, not by who finished last: workers must not change what render() shows.
+        for state, index in reversed(fresh):
+            if (state.key, index) in pictures:
+                self.last_picture = pictures[state.key, index]
+                break
+
+    def _take(self, state: _Request[C], record: TrialRecord) -> None:
+        state.trials[record.trial.index] = record.trial
+        self.charged += record.trial.outcome.charged
+
+    def _answers(
+        self, prepared: Iterator[PreparedTrial]
+    ) -> Iterator[tuple[TrialRecord, Picture | None]]:
+        if self._concurrency == 1:
+            for trial in prepared:
+                record = self._ask(trial)
+                if record is not None:
+                    yield record, trial.picture
+            return
+        with ThreadPoolExecutor(self._concurrency) as pool:
+            futures = {pool.submit(self._ask, trial): trial for trial in prepared}
+            for future in as_completed(futures):
+                record = future.result()
+                if record is not None:
+                    yield record, futures[future].picture
+
+    def _ask(self, prepared: PreparedTrial) -> TrialRecord | None:
+        """Ask and store at once; return None when a cap forbids the request."""
+        if prepared.picture is None:
+            record = ask_model(self.domain, self.model, prepared, self.run_seed)
+        else:
+            reason = self.ledger.reserve()
+            if reason is not None:
+                self.stopped = reason
+                return None
+            record = ask_model(self.domain, self.model, prepared, self.run_seed)
+            self.ledger.add(record)
+        if self.on_trial:
+            with self._writing:
+                self.on_trial(record, prepared.picture)
+        return record
+
+    def close(self) -> None:
+        """Stop the workers; twice is fine."""
+        self._executor.close()

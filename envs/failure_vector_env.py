@@ -1,0 +1,105 @@
+"""The vector form of a search environment: several candidates a step, one shared budget."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from ..core import Domain, UsageError
+from .failure_env import SearchState
+from .options import EnvOptions
+
+F32 = npt.NDArray[np.float32]
+
+
+class FailureVectorEnv(VectorEnv[F32, npt.NDArray[Any], npt.NDArray[Any]]):
+    """`num_envs` candidates a step on one model, one budget and one set of evaluations.
+
+    All trials of a step are in flight together. The sub-environments end together; the next
+    step then starts a new search (Gymnasium's next-step autoreset) and ignores its actions. The
+    budget goes to sub-environments in order, so the last step may run fewer trials.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "render_modes": ["rgb_array"],
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(
+        self, domain: Domain[Any], num_envs: int = 1, options: EnvOptions | None = None
+    ) -> None:
+        """Build the environment over `domain`."""
+        if num_envs < 1:
+            raise UsageError(f"num_envs: expected at least 1, got {num_envs}")
+        self.num_envs = num_envs
+        self.state = SearchState(domain, options or EnvOptions())
+        self.options = self.state.options
+        self.render_mode = self.options.render_mode
+        self.single_action_space = domain.space.action_space()
+        self.action_space = domain.space.action_space(num_envs)
+        self.single_observation_space = gym.spaces.Box(
+            0.0, 1.0, (self.state.observer.size,), dtype=np.float32
+        )
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self._ended = False
+
+    def encode(self, candidate: Any) -> npt.NDArray[Any]:
+        """Return one sub-environment's action for `candidate`."""
+        return self.state.space.encode(candidate)
+
+    def decode(self, action: npt.NDArray[Any]) -> Any:
+        """Return the candidate of one sub-environment's action."""
+        return self.state.space.decode(action)
+
+    def reset(  # type: ignore[override]
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[F32, dict[str, Any]]:
+        """Start a new search; all sub-environments share its seed."""
+        self.state.start(seed)
+        self._ended = False
+        observation = self.state.observer.vector(None, self.state.evaluator.remaining)
+        seeds = np.full(self.num_envs, self.state.run_seed, dtype=np.int64)
+        return np.tile(observation, (self.num_envs, 1)), {"run_seed": seeds}
+
+    def step(
+        self, actions: npt.NDArray[Any]
+    ) -> tuple[F32, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+        """Evaluate one candidate in every sub-environment."""
+        never = np.zeros(self.num_envs, dtype=bool)
+        if self._ended:
+            observations, info = self.reset()
+            return observations, np.zeros(self.num_envs), never, never.copy(), info
+        if len(actions) != self.num_envs:
+            raise UsageError(f"actions: expected {self.num_envs} rows, got {len(actions)}")
+        state = self.state
+        candidates = [state.space.decode(action) for action in actions]
+        violations = [state.space.validate(candidate) for candidate in candidates]
+        valid = [i for i, violation in enumerate(violations) if violation is None]
+        results = state.run([(candidates[i], self.options.trials) for i in valid])
+        by_position = dict(zip(valid, results, strict=True))
+        evaluations = [by_position.get(i) for i in range(self.num_envs)]
+        state.count_steps([e is not None and e.new.charged > 0 for e in evaluations])
+        remaining = max(0, state.evaluator.remaining)
+        observations = np.stack([state.observer.vector(e, remaining) for e in evaluations])
+        rewards = np.array([0.0 if e is None else e.new.rate or 0.0 for e in evaluations])
+        info: dict[str, Any] = {}
+        for i, (violation, evaluation) in enumerate(zip(violations, evaluations, strict=True)):
+            info = self._add_info(info, state.info(violation, evaluation), i)
+        end = state.end
+        if end is not None:
+            info["reason"] = np.full(self.num_envs, end, dtype=object)
+        self._ended = end is not None
+        return observations, rewards, never, np.full(self.num_envs, end is not None), info
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Return the last trial's picture once, in mode ``rgb_array``."""
+        return (self.state.picture(),) if self.render_mode == "rgb_array" else None
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Stop the workers."""
+        self.state.evaluator.close()

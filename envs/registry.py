@@ -1,0 +1,115 @@
+"""Registered environments. Importing this module registers their ids; nothing heavy is loaded."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+
+from ..core import Domain, Registry, UnknownNameError, UsageError, load_object
+
+if TYPE_CHECKING:
+    from .failure_env import FailureEnv
+
+
+@dataclass(frozen=True, slots=True)
+class EnvRow:
+    """One registered environment.
+
+    Attributes:
+        id: Gymnasium id.
+        title: What it asks, in a line.
+        domain: ``module:Class`` of the domain.
+        entry_point: ``module:Class`` of the environment.
+        vector_entry_point: ``module:Class`` of its vector form.
+        source: Where the domain comes from.
+    """
+
+    id: str
+    title: str
+    domain: str
+    entry_point: str
+    vector_entry_point: str
+    source: str
+
+
+ENVS: tuple[EnvRow, ...] = (
+    EnvRow(
+        "VLMFail-Driving-v0",
+        "Stop, slow down or continue? 30 road concepts, sets of up to 5",
+        "vlmfail.envs.driving.domain:DrivingDomain",
+        "vlmfail.envs.driving.env:DrivingEnv",
+        "vlmfail.envs.driving.env:DrivingVectorEnv",
+        "Revelio",
+    ),
+)
+
+DOMAINS = Registry("domain", "vlmfail.domains", {}, "See `vlmfail list`.")
+
+
+def register_all() -> None:
+    """Register every id with Gymnasium; registering twice changes nothing."""
+    for row in ENVS:
+        if row.id not in gym.registry:
+            gym.register(
+                id=row.id,
+                entry_point=row.entry_point,
+                vector_entry_point=row.vector_entry_point,
+            )
+
+
+def find(env: str) -> EnvRow | None:
+    """Return the row of an id (``vlmfail:`` in front is fine), or None."""
+    name = env.removeprefix("vlmfail:")
+    return next((row for row in ENVS if row.id == name), None)
+
+
+def domain_class(env: str) -> Any:
+    """Return the domain class of an env id, a plugged-in domain's name, or `module_or_file:Name`.
+
+    Raises:
+        UnknownNameError: With close matches.
+    """
+    row = find(env)
+    if row is not None:
+        return load_object(row.domain)
+    if ":" in env or env in DOMAINS.names():
+        return DOMAINS.load(env)
+    raise UnknownNameError("env", env, [row.id for row in ENVS], "See `vlmfail list`.")
+
+
+def domain_options(env: str) -> list[str]:
+    """Return the names of the options that an env's domain takes."""
+    parameters = inspect.signature(domain_class(env)).parameters.values()
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [p.name for p in parameters if p.kind in named]
+
+
+def make_domain(env: str, **options: Any) -> Domain[Any]:
+    """Return the domain of an env id or a plugged-in domain.
+
+    Raises:
+        UnknownNameError: For an unknown env or option.
+        UsageError: When the options do not fit.
+    """
+    known = domain_options(env)
+    for name in options:
+        if name not in known:
+            raise UnknownNameError("env option", name, known)
+    made = domain_class(env)
+    try:
+        domain: Domain[Any] = made(**options)
+    except TypeError as error:
+        raise UsageError(f"{env}: {error}") from error
+    return domain
+
+
+def make_env(env: str, **options: Any) -> FailureEnv:
+    """Return an unwrapped environment; options of the env and of its domain may be mixed."""
+    from .failure_env import FailureEnv
+    from .options import EnvOptions
+
+    own, rest = EnvOptions.split(options, domain_options(env))
+    return FailureEnv(make_domain(env, **rest), own)

@@ -1,0 +1,167 @@
+"""One trial of a question domain: sample, render, check visibility, ask, judge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ..core import (
+    VLM,
+    Domain,
+    Outcome,
+    Picture,
+    Question,
+    Renderer,
+    Reply,
+    SceneError,
+    Stream,
+    Trial,
+    TrialRecord,
+    Truth,
+    trial_rng,
+)
+from ..core.seeding import trial_sequence
+
+C = TypeVar("C")
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTrial:
+    """A trial that is ready to be put to the model, or an invalid scene.
+
+    Attributes:
+        key: The candidate's key.
+        index: Trial index.
+        picture: The picture, None for an invalid scene.
+        question: The question in the shown option order.
+        truth: The right answer.
+        scene: The scene as JSON values.
+        note: Why the scene is invalid.
+        seconds: Time that sampling and rendering took, s.
+    """
+
+    key: str
+    index: int
+    picture: Picture | None = None
+    question: Question | None = None
+    truth: Truth | None = None
+    scene: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+    seconds: float = 0.0
+
+
+def prepare_trial(
+    domain: Domain[C], renderer: Renderer, candidate: C, index: int, run_seed: int
+) -> PreparedTrial:
+    """Sample and render one trial's scene.
+
+    A scene whose objects cannot be placed or whose deciding object cannot be seen is drawn
+    again, `domain.attempts` times at most; then the trial is an invalid scene: counted, never
+    put to the model, never a failure.
+    """
+    key = domain.space.key(candidate)
+    start = time.perf_counter()
+    problem = ""
+    for attempt in range(domain.attempts):
+        rng = trial_rng(run_seed, key, index, Stream.SCENE, attempt)
+        try:
+            scene = domain.sample_scene(candidate, rng)
+        except SceneError as error:
+            problem = str(error)
+            continue
+        truth = domain.truth(scene)
+        rendering = renderer.render(scene)
+        unseen = domain.unseen(scene, truth, rendering)
+        if unseen is not None:
+            problem = unseen
+            continue
+        order = trial_rng(run_seed, key, index, Stream.ORDER)
+        record = {
+            **scene.record(),
+            "attempts": attempt + 1,
+            "visible_pixels": None if rendering.visible is None else dict(rendering.visible),
+            "truth_reason": truth.reason,
+        }
+        return PreparedTrial(
+            key,
+            index,
+            rendering.picture,
+            domain.question(scene).shuffled(order),
+            truth,
+            record,
+            seconds=time.perf_counter() - start,
+        )
+    return PreparedTrial(
+        key,
+        index,
+        scene={"attempts": domain.attempts},
+        note=problem,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def ask_model(
+    domain: Domain[Any], model: VLM, prepared: PreparedTrial, run_seed: int
+) -> TrialRecord:
+    """Put a prepared trial to the model and judge the reply.
+
+    A model that raises gives the outcome ``error``: an infrastructure fault is never a failure
+    of the model.
+    """
+    from ..models.answers import classify
+
+    if prepared.picture is None or prepared.question is None or prepared.truth is None:
+        trial = Trial(prepared.key, prepared.index, Outcome.INVALID_SCENE, note=prepared.note)
+        return TrialRecord(trial, scene=prepared.scene, seconds_render=prepared.seconds)
+    question, truth = prepared.question, prepared.truth
+    sequence = trial_sequence(run_seed, prepared.key, prepared.index, Stream.MODEL)
+    seed = int(sequence.generate_state(1)[0])
+    start = time.perf_counter()
+    try:
+        reply = model.answer([prepared.picture], question.prompt, seed=seed)
+    except Exception as error:
+        reply = Reply("", finish_reason="error", raw={"error": f"{type(error).__name__}: {error}"})
+    seconds = time.perf_counter() - start
+    outcome, answer, note = classify(reply, question)
+    if outcome is Outcome.ERROR and "error" in reply.raw:
+        note = str(reply.raw["error"])
+    if outcome is None:
+        outcome = Outcome.PASS if answer in truth.accepted else Outcome.FAIL
+    direction = domain.direction(truth, answer) if answer and outcome is Outcome.FAIL else None
+    trial = Trial(
+        key=prepared.key,
+        index=prepared.index,
+        outcome=outcome,
+        answer=answer,
+        expected=truth.expected,
+        accepted=tuple(sorted(truth.accepted)),
+        rule=truth.rule,
+        direction=direction,
+        picture=prepared.picture.sha256,
+        reply=reply.text,
+        note=note,
+    )
+    usage = reply.usage
+    return TrialRecord(
+        trial,
+        prompt=question.prompt,
+        options=tuple(option.id for option in question.options),
+        scene={**prepared.scene, "question_version": question.version},
+        raw={**reply.raw, "finish_reason": reply.finish_reason},
+        requests=usage.requests,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        dollars=usage.dollars,
+        seconds_render=prepared.seconds,
+        seconds_model=seconds,
+    )
+
+
+def run_trial(
+    domain: Domain[C], renderer: Renderer, model: VLM, candidate: C, index: int, *, run_seed: int
+) -> tuple[TrialRecord, Picture | None]:
+    """Run one trial from scene to outcome; return its record and picture."""
+    prepared = prepare_trial(domain, renderer, candidate, index, run_seed)
+    return ask_model(domain, model, prepared, run_seed), prepared.picture

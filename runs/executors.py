@@ -1,0 +1,133 @@
+"""Executors: run picklable jobs in this process or in several. Only the speed differs."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, Generic, Protocol, TypeVar
+
+from ..core import EnvironmentFault
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+Build = Callable[[], Callable[[Any], Any]]
+
+
+class Executor(Protocol[J, R]):
+    """Runs jobs and yields (job number, result) as they finish."""
+
+    def run(self, jobs: Sequence[J]) -> Iterator[tuple[int, R]]:
+        """Run `jobs`; results come in any order, each with its job's number."""
+        ...
+
+    def close(self) -> None:
+        """Stop the workers; twice is fine."""
+        ...
+
+
+class SerialExecutor(Generic[J, R]):
+    """Runs jobs one after another in this process."""
+
+    def __init__(self, build: Callable[[], Callable[[J], R]]) -> None:
+        """Keep `build`, which returns the work function; it is called on first use."""
+        self._build = build
+        self._work: Callable[[J], R] | None = None
+
+    def run(self, jobs: Sequence[J]) -> Iterator[tuple[int, R]]:
+        """Yield results in order."""
+        if self._work is None:
+            self._work = self._build()
+        for number, job in enumerate(jobs):
+            yield number, self._work(job)
+
+    def close(self) -> None:
+        """Nothing to stop."""
+
+
+_work: Callable[[Any], Any] | None = None
+
+
+def _start_worker(build: Build) -> None:
+    global _work
+    import signal
+
+    from threadpoolctl import threadpool_limits
+
+    # Ctrl-C reaches the whole process group; the driver alone decides what happens then.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threadpool_limits(1)
+    _work = build()
+
+
+def _work_on(job: Any) -> Any:
+    if _work is None:
+        raise RuntimeError("the worker was not started")
+    return _work(job)
+
+
+class ProcessExecutor(Generic[J, R]):
+    """Runs jobs in `workers` spawned processes.
+
+    A worker that dies (a crash of a native library, the out-of-memory killer) takes its jobs
+    with it; they are run again in fresh workers, `retries` times.
+    """
+
+    retries = 2
+
+    def __init__(self, build: Callable[[], Callable[[J], R]], workers: int) -> None:
+        """Keep the picklable `build`; processes start on first use."""
+        self._build = build
+        self._workers = workers
+        self._pool: ProcessPoolExecutor | None = None
+
+    def run(self, jobs: Sequence[J]) -> Iterator[tuple[int, R]]:
+        """Yield results as they finish.
+
+        Raises:
+            EnvironmentFault: When workers keep dying.
+        """
+        left = dict(enumerate(jobs))
+        deaths = 0
+        while left:
+            try:
+                for number, result in self._attempt(left):
+                    del left[number]
+                    yield number, result
+            except BrokenProcessPool as error:
+                self.close()
+                deaths += 1
+                if deaths > self.retries:
+                    raise EnvironmentFault(
+                        f"a worker process died {deaths} times on the same jobs (crash of a native "
+                        "library, or out of memory): try --workers 1, which shows the cause"
+                    ) from error
+
+    def _attempt(self, jobs: dict[int, J]) -> Iterator[tuple[int, R]]:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                self._workers,
+                mp_context=multiprocessing.get_context("spawn"),
+                initializer=_start_worker,
+                initargs=(self._build,),
+            )
+        pending: dict[Future[R], int] = {
+            self._pool.submit(_work_on, job): number for number, job in list(jobs.items())
+        }
+        try:
+            while pending:
+                done, _ = wait(pending, return_when=FIRST_COMPLETED)
+                for future in done:
+                    result = future.result()
+                    yield pending.pop(future), result
+        finally:
+            for future in pending:
+                future.cancel()
+
+    def close(self) -> None:
+        """Stop the processes without waiting for queued jobs."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
