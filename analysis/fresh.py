@@ -1,0 +1,75 @@
+"""Fresh trials: those drawn after a candidate was selected, which alone may confirm it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from ..core import Evaluation, Tally, Trial
+from ..runs.run import RunData
+
+RERUN_META = "rerun"
+"""Name of the store's state value that lists the re-run trials: key → trial indices."""
+
+LEAST_TRIALS = 3
+"""Trials from which a rate may select a candidate (ours): one failure selects nothing."""
+
+
+def rerun_indices(run: RunData) -> dict[str, tuple[int, ...]]:
+    """Return the trial indices of every candidate that were re-run outside the budget."""
+    text = run.store.meta(RERUN_META)
+    if not text:
+        return {}
+    return {str(key): tuple(int(i) for i in indices) for key, indices in json.loads(text).items()}
+
+
+def rerun_tallies(run: RunData) -> dict[str, Tally]:
+    """Return the re-run trials of every re-run candidate.
+
+    A trial that the search itself drew later on (after a resume) is the search's, not counted
+    here.
+    """
+    searched = {
+        (evaluation.key, trial.index)
+        for evaluation in run.evaluations
+        for trial in evaluation.new.trials
+    }
+    tallies = {}
+    for key, indices in rerun_indices(run).items():
+        places = [(key, index) for index in indices]
+        trials = [run.records[p].trial for p in places if p in run.records and p not in searched]
+        tallies[key] = Tally(tuple(trials), run.count_as_fail)
+    return tallies
+
+
+def selected_after(evaluations: Sequence[Evaluation[object]], threshold: float) -> int | None:
+    """Return the evaluation (position) after which a candidate counted as selected, or None.
+
+    Ours: the first one after which its rate over at least three trials reached `threshold`.
+    """
+    for position, evaluation in enumerate(evaluations):
+        rate = evaluation.total.rate
+        if rate is not None and rate >= threshold and evaluation.total.n >= LEAST_TRIALS:
+            return position
+    return None
+
+
+def fresh_tallies(run: RunData, threshold: float) -> Mapping[str, Tally]:
+    """Return the fresh trials by candidate; candidates without any are absent.
+
+    Fresh are the search's own trials of evaluations that came after the one which selected the
+    candidate, and those of a re-run. A searcher with a fixed number of trials evaluates a
+    candidate once, so that only a re-run gives it fresh ones.
+    """
+    by_key: dict[str, list[Evaluation[object]]] = {}
+    for evaluation in run.evaluations:
+        by_key.setdefault(evaluation.key, []).append(evaluation)
+    fresh: dict[str, tuple[Trial, ...]] = {}
+    for key, evaluations in by_key.items():
+        position = selected_after(evaluations, threshold)
+        if position is not None:
+            later = [t for e in evaluations[position + 1 :] for t in e.new.trials]
+            fresh[key] = tuple(later)
+    for key, tally in rerun_tallies(run).items():
+        fresh[key] = (*fresh.get(key, ()), *tally.trials)
+    return {key: Tally(trials, run.count_as_fail) for key, trials in fresh.items() if trials}

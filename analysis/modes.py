@@ -1,0 +1,149 @@
+"""Failure modes: the candidates that fail consistently, ranked by how sure that is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core import Tally, Trial, clopper_pearson_lower, wilson_interval
+from ..runs.run import RunData
+from .fresh import fresh_tallies
+
+
+@dataclass(frozen=True, slots=True)
+class FailureMode:
+    """A candidate whose failure rate in the search is at least τ.
+
+    Attributes:
+        candidate: The candidate as JSON values; concept ids for a concept set.
+        key: Its canonical key.
+        failure_rate: Failures / (passes + failures) of the search's trials.
+        failures: Number of failures.
+        n: Number of passes and failures.
+        interval: Wilson 95 % interval of the rate over all the search's trials.
+        confirmed: Whether the one-sided 95 % Clopper-Pearson lower bound on fresh trials is at
+            least τ; None when there are none ("not re-run").
+        rule: Id of the truth rule that its failures broke most often.
+        directions: Number of failures by direction of the error.
+        expected: Option id that was right most often.
+        answers: Number of failures by the option chosen.
+        trials: The search's trials.
+        fresh: Trials drawn after the candidate was selected.
+        reason: The rule's finding on the first failing scene, in words.
+    """
+
+    candidate: Any
+    key: str
+    failure_rate: float
+    failures: int
+    n: int
+    interval: tuple[float, float]
+    confirmed: bool | None
+    rule: str | None
+    directions: Mapping[str, int]
+    expected: str | None
+    answers: Mapping[str, int]
+    trials: tuple[Trial, ...] = field(repr=False)
+    fresh: Tally = field(default_factory=Tally, repr=False)
+    reason: str = ""
+
+    @property
+    def direction(self) -> str | None:
+        """The most frequent direction of the error."""
+        return most_frequent(self.directions)
+
+    @property
+    def fresh_rate(self) -> float | None:
+        """Failure rate on fresh trials, free of selection; None without any."""
+        return self.fresh.rate
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the mode as JSON values."""
+        fresh = None
+        if self.fresh.trials:
+            fresh = {
+                "failure_rate": self.fresh.rate,
+                "failures": self.fresh.failures,
+                "n": self.fresh.n,
+                "interval": list(self.fresh.interval()) if self.fresh.n else None,
+            }
+        return {
+            "candidate": self.candidate,
+            "key": self.key,
+            "failure_rate": self.failure_rate,
+            "failures": self.failures,
+            "n": self.n,
+            "interval": list(self.interval),
+            "confirmed": self.confirmed,
+            "fresh": fresh,
+            "rule": self.rule,
+            "expected": self.expected,
+            "direction": self.direction,
+            "directions": dict(self.directions),
+            "answers": dict(self.answers),
+        }
+
+
+def failure_modes(run: RunData, threshold: float | None = None) -> list[FailureMode]:
+    """Return the failure modes of a run, the surest first.
+
+    They are ranked by the lower bound of the interval, then by n, then by key: 1/1 does not
+    outrank 30/75.
+
+    Args:
+        run: The run.
+        threshold: Failure rate τ; the run's own by default.
+    """
+    tau = run.threshold if threshold is None else threshold
+    fresh = fresh_tallies(run, tau)
+    modes = []
+    for key, evaluation in run.candidates.items():
+        tally = evaluation.total
+        if tally.rate is not None and tally.rate >= tau:
+            new = fresh.get(key, Tally((), run.count_as_fail))
+            modes.append(_mode(run, evaluation.candidate, key, tally, new, tau))
+    return sorted(modes, key=lambda mode: (-mode.interval[0], -mode.n, mode.key))
+
+
+def _mode(
+    run: RunData, candidate: Any, key: str, tally: Tally, fresh: Tally, threshold: float
+) -> FailureMode:
+    failed = [trial for trial in tally.trials if tally.failed(trial)]
+    rule = most_frequent(count(trial.rule for trial in failed))
+    cited = next((trial for trial in failed if trial.rule == rule), failed[0])
+    return FailureMode(
+        candidate=candidate,
+        key=key,
+        failure_rate=tally.failures / tally.n,
+        failures=tally.failures,
+        n=tally.n,
+        interval=wilson_interval(tally.failures, tally.n),
+        confirmed=is_confirmed(fresh, threshold),
+        rule=rule,
+        directions=count(trial.direction for trial in failed),
+        expected=most_frequent(count(trial.expected for trial in tally.trials)),
+        answers=count(trial.answer or str(trial.outcome) for trial in failed),
+        trials=tally.trials,
+        fresh=fresh,
+        reason=str(run.records[key, cited.index].scene.get("truth_reason") or ""),
+    )
+
+
+def is_confirmed(fresh: Tally, threshold: float) -> bool | None:
+    """Return whether fresh trials confirm a rate of at least `threshold`; None without any."""
+    if fresh.n == 0:
+        return None
+    return clopper_pearson_lower(fresh.failures, fresh.n) >= threshold
+
+
+def count(values: Iterable[str | None]) -> dict[str, int]:
+    """Count the values that are not None, the most frequent first, ties by name."""
+    counter = Counter(value for value in values if value is not None)
+    return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
+
+
+def most_frequent(counts: Mapping[str, int]) -> str | None:
+    """Return the name with the highest count (ties: the first by name), or None."""
+    return min(counts, key=lambda name: (-counts[name], name), default=None)

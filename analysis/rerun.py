@@ -1,0 +1,87 @@
+"""Re-run: the surest failure modes again on fresh scenes, outside the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core import VLM, Domain, RunFolderError
+from ..runs.run import RunData
+from ..runs.store import dump_json
+from .fresh import RERUN_META, rerun_indices
+from .modes import failure_modes
+
+TOP = 10
+FRESH_TRIALS = 20
+
+
+def rerun_modes(
+    run: RunData,
+    domain: Domain[Any],
+    model: VLM,
+    *,
+    top: int = TOP,
+    trials: int = FRESH_TRIALS,
+    threshold: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> RunData:
+    """Put fresh scenes of the surest modes to the model and return the run read anew.
+
+    The trials take the indices above those used, so that they are new scenes; their records join
+    the run's, their indices its state, and the log of the search stays as it is: rates and PFM of
+    the search do not change, fresh rates and `confirmed` do. A mode that has its fresh trials
+    already gets none. Scenes that are invalid are drawn again, five times `trials` at most.
+
+    Args:
+        run: The run, opened for writing.
+        domain: Its domain.
+        model: Its model.
+        top: How many modes.
+        trials: Fresh trials a mode, put to the model.
+        threshold: Failure rate τ; the run's own by default.
+        progress: Called with (trials done, trials in all).
+
+    Raises:
+        RunFolderError: The run was written by another version, so that keys differ.
+    """
+    from ..envs.trials import run_trial
+
+    renderer = domain.make_renderer(str(run.config.get("renderer", "embree")))
+    modes = failure_modes(run, threshold)[:top]
+    listed = {key: list(indices) for key, indices in rerun_indices(run).items()}
+    used: dict[str, int] = {}
+    for key, index in run.records:
+        used[key] = max(used.get(key, -1), index)
+    done = 0
+    for mode in modes:
+        candidate = domain.space.from_json(mode.candidate)
+        if domain.space.key(candidate) != mode.key:
+            raise RunFolderError(
+                f"{run.path} names a candidate {mode.key!r} which this version of vlmfail calls "
+                f"{domain.space.key(candidate)!r}: re-run it with the version that wrote it"
+            )
+        mine = listed.setdefault(mode.key, [])
+        charged = sum(
+            run.records[mode.key, i].trial.outcome.charged
+            for i in mine
+            if (mode.key, i) in run.records
+        )
+        done += charged
+        index = used[mode.key] + 1
+        last = index + 5 * trials
+        while charged < trials and index < last:
+            record, picture = run_trial(
+                domain, renderer, model, candidate, index, run_seed=int(run.config["seed"])
+            )
+            # Listed before it is written: a kill in between leaves an index without a record,
+            # which readers skip, never a record that passes for the search's.
+            if index not in mine:
+                mine.append(index)
+            run.store.set_meta(RERUN_META, dump_json(listed))
+            run.store.add(record, picture)
+            charged += record.trial.outcome.charged
+            done += record.trial.outcome.charged
+            index += 1
+            if progress:
+                progress(done, trials * len(modes))
+    return RunData(run.store)

@@ -1,0 +1,82 @@
+"""The summary of a run: the object that the command line prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core import TrialRecord
+from ..runs.run import RunData
+from .metrics import constant_answer, metrics, outcome_counts
+from .modes import failure_modes
+
+
+def summary(run: RunData, threshold: float | None = None) -> dict[str, Any]:
+    """Return everything that a machine wants to know of a run, as JSON values.
+
+    Args:
+        run: The run.
+        threshold: Failure rate τ; the run's own by default.
+    """
+    config = run.config
+    return {
+        "env": config.get("env"),
+        "searcher": _name(config.get("searcher")),
+        "model": _name(config.get("model")),
+        "seed": config.get("seed"),
+        "budget": config.get("budget"),
+        "trials": config.get("trials"),
+        "threshold": run.threshold if threshold is None else threshold,
+        "status": run.status,
+        "reason": run.store.meta("reason"),
+        "calls": run.calls,
+        "evaluations": len(run.evaluations),
+        "outcomes": outcome_counts(run),
+        "metrics": metrics(run, threshold),
+        "failure_modes": [mode.to_json() for mode in failure_modes(run, threshold)],
+        "notice": constant_answer(run),
+        "spent": spent(list(run.records.values())),
+        "seconds": seconds(run),
+        "run": str(run.path),
+    }
+
+
+def _name(part: Any) -> Any:
+    """Return what the user typed for a searcher or a model."""
+    if isinstance(part, dict):
+        return part.get("spec") or part.get("name")
+    return part
+
+
+def spent(records: Sequence[TrialRecord]) -> dict[str, float | int | None]:
+    """Return requests, tokens and dollars of all trials, re-run ones included.
+
+    None where no provider said; what some did not say is not added, so that a number is a lower
+    bound then.
+    """
+    tokens = [
+        (r.input_tokens or 0) + (r.output_tokens or 0)
+        for r in records
+        if r.input_tokens is not None or r.output_tokens is not None
+    ]
+    dollars = [r.dollars for r in records if r.dollars is not None]
+    return {
+        "requests": sum(r.requests for r in records),
+        "tokens": sum(tokens) if tokens else None,
+        "dollars": sum(dollars) if dollars else None,
+    }
+
+
+def seconds(run: RunData) -> dict[str, float | None]:
+    """Return where the time went, s: in total, rendering, in the model, in the searcher."""
+    records = run.records.values()
+    return {
+        "total": _number(run.store.meta("seconds_total")),
+        "render": sum(r.seconds_render for r in records),
+        "model": sum(r.seconds_model for r in records),
+        "search": _number(run.store.meta("seconds_search")),
+    }
+
+
+def _number(text: str | None) -> float | None:
+    return None if text is None else float(text)

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from vlmfail.analysis import (
+    concept_rates,
+    constant_answer,
+    cumulative_failures,
+    failure_modes,
+    metrics,
+    outcome_counts,
+    summary,
+)
+from vlmfail.runs import dump_json
+from vlmfail.testing.made_runs import make_run
+
+ADAPTIVE = {"searcher": {"name": "lse", "spec": "lse", "fixed_trials": False}}
+
+
+def test_metrics_by_hand(tmp_path):
+    run = make_run(
+        tmp_path / "run",
+        [
+            (["a", "b"], "fffpp"),  # 3/5, a mode
+            (["a", "c"], "ffffe"),  # 4/4, a mode
+            (["b"], "ppppp"),
+            (["c"], "eeeee"),  # no data: PFM does not count it
+            (["d"], "fff"),  # fewer than m trials: PFM does not count it, yet a mode
+        ],
+    )
+    m = metrics(run)
+    assert m["pfm"] == pytest.approx(2 / 3)
+    assert m["mfr"] == pytest.approx(10 / 17)
+    # {a,b}-{a,c}: 2/3, {a,b}-{d}: 1, {a,c}-{d}: 1
+    assert m["div"] == pytest.approx((2 / 3 + 1 + 1) / 3)
+    assert m["modes"] == 3
+    assert m["failures_per_call"] == pytest.approx(10 / 23)
+    assert m["infeasible"] == 0
+    assert cumulative_failures(run)[:6] == [1, 2, 3, 3, 3, 4]
+    assert len(cumulative_failures(run)) == run.calls == 23
+    assert m["pfm_by_expected"]["emergency_stop"]["failures"] == 2
+    assert m["pfm_by_direction"]["under_reaction"]["rate"] == pytest.approx(2 / 3)
+
+
+def test_errors_are_counted_beside_the_rate(tmp_path):
+    run = make_run(tmp_path / "run", [(["a"], "ffffppppee")], config={"trials": 10})
+    (shares,) = concept_rates(run)
+    assert (shares.failures, shares.n) == (4, 8)
+    assert outcome_counts(run)["error"] == 2
+    assert failure_modes(run) == []
+    assert [mode.failure_rate for mode in failure_modes(run, 0.5)] == [0.5]
+
+
+def test_invalid_scenes_are_neither_charged_nor_failures(tmp_path):
+    run = make_run(tmp_path / "run", [(["a"], "iiiii"), (["b"], "iifffff"), (["c"], "iiipp")])
+    m = metrics(run)
+    assert run.calls == 7
+    assert m["infeasible"] == pytest.approx(1 / 3)
+    # c was put to the model twice only: its invalid scenes do not count towards m.
+    assert m["pfm"] == 1.0
+
+
+def test_ranked_by_lower_bound(tmp_path):
+    run = make_run(
+        tmp_path / "run",
+        [(["one"], "f"), (["many"], "f" * 30 + "p" * 45), (["three"], "fff")],
+        config={"threshold": 0.4},
+    )
+    modes = failure_modes(run)
+    assert [mode.key for mode in modes] == ["three", "many", "one"]
+    assert [round(x, 2) for x in modes[0].interval] == [0.44, 1.0]
+
+
+def test_pfm_is_null_for_adaptive_runs(tmp_path):
+    run = make_run(tmp_path / "run", [(["a"], "fffff")], config=ADAPTIVE)
+    m = metrics(run)
+    assert m["pfm"] is None
+    assert m["pfm_by_expected"] is None
+    assert m["mfr"] == 1.0
+    assert m["div"] is None
+
+
+def test_confirmed_on_trials_after_selection_only(tmp_path):
+    run = make_run(
+        tmp_path / "run",
+        [
+            (["sure"], "fff"),
+            (["five"], "fff"),
+            (["once"], "f" * 20),
+            (["drop"], "fff"),
+            (["errors"], "fff"),
+            (["sure"], "ffffff"),
+            (["five"], "fffff"),
+            (["drop"], "fffppppp"),
+            (["errors"], "eeeeee"),
+        ],
+        config={**ADAPTIVE, "threshold": 0.6},
+    )
+    confirmed = {mode.key: mode.confirmed for mode in failure_modes(run)}
+    # 6/6 has the lower bound .607, 5/5 only .549; 20/20 in one go has no fresh trial.
+    assert confirmed == {"sure": True, "five": False, "once": None, "errors": None}
+    assert {m.key: m.confirmed for m in failure_modes(run, 0.5)}["drop"] is False
+
+
+def test_one_failure_selects_nothing(tmp_path):
+    run = make_run(tmp_path / "run", [(["a"], "f")] * 8, config=ADAPTIVE)
+    (mode,) = failure_modes(run)
+    assert mode.fresh.n == 5
+    assert mode.confirmed is False
+
+
+def test_count_as_fail(tmp_path):
+    run = make_run(tmp_path / "run", [(["a"], "uuuup")], config={"count_as_fail": ["unparsed"]})
+    (mode,) = failure_modes(run)
+    assert (mode.failures, mode.n) == (4, 5)
+    assert mode.answers == {"unparsed": 4}
+
+
+@pytest.mark.parametrize("evaluations", [[], [(["a"], "eeeee")], [(["a"], "iii")]])
+def test_without_data_everything_is_null_and_strict_json(tmp_path, evaluations):
+    data = json.loads(dump_json(summary(make_run(tmp_path / "run", evaluations))))
+    assert data["metrics"]["pfm"] is None
+    assert data["metrics"]["mfr"] is None
+    assert data["failure_modes"] == []
+
+
+def test_summary_has_the_documented_keys(tmp_path):
+    data = summary(make_run(tmp_path / "run", [(["a"], "fffff"), (["b"], "ffffp")]))
+    assert {
+        "env", "searcher", "model", "seed", "calls", "evaluations", "outcomes", "metrics",
+        "failure_modes", "spent", "seconds", "run",
+    } <= set(data)  # fmt: skip
+    assert (data["searcher"], data["model"]) == ("random", "made-model")
+    mode = data["failure_modes"][0]
+    assert mode["candidate"] == ("a",)
+    assert {"failure_rate", "n", "interval", "confirmed", "rule"} <= set(mode)
+    assert data["spent"] == {"requests": 10, "tokens": 1100, "dollars": pytest.approx(0.01)}
+    assert data["seconds"]["total"] == 12.5
+    assert data["seconds"]["model"] == pytest.approx(0.3)
+
+
+def test_unknown_cost_is_null_not_zero(tmp_path):
+    unknown = {"input_tokens": None, "output_tokens": None, "dollars": None}
+    run = make_run(tmp_path / "run", [(["a"], "fffff")], record=unknown)
+    assert summary(run)["spent"] == {"requests": 5, "tokens": None, "dollars": None}
+
+
+def test_vector_candidates_have_no_div(tmp_path):
+    run = make_run(tmp_path / "run", [(["a"], "fffff"), (["b"], "fffff")])
+    run.store._db.execute("UPDATE evaluations SET candidate = '[0.5, 0.25]'")
+    m = metrics(run)
+    assert m["div"] is None
+    assert concept_rates(run) == []
+
+
+def test_constant_answers_are_noticed(tmp_path):
+    run = make_run(tmp_path / "run", [(["a"], "f" * 12)])
+    assert constant_answer(run) is None, "one right answer throughout: no habit can be seen"
+    data = run.store._db
+    data.execute("UPDATE trials SET expected = 'slow_down' WHERE idx < 6")
+    del run.records
+    del run.evaluations
+    assert "'continue' in 12 of 12" in (constant_answer(run) or "")
+
+
+def test_a_constant_letter_is_noticed(tmp_path):
+    run = make_run(tmp_path / "run", [(["a"], "f" * 12)])
+    for index in range(6):
+        run.store._db.execute(
+            "UPDATE trials SET answer = 'slow_down', expected = 'slow_down',"
+            ' options = \'["slow_down", "continue"]\' WHERE idx = ?',
+            (index,),
+        )
+    assert "letter A in 12 of 12" in (constant_answer(run) or "")
+
+
+def test_no_nan_reaches_json():
+    assert json.loads(dump_json({"x": math.nan})) == {"x": None}
