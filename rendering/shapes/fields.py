@@ -37,7 +37,11 @@ class Field:
         t = np.asarray(shift, dtype=np.float64)
         corners = np.array(
             [
-                [(self.low, self.high)[i][0], (self.low, self.high)[j][1], (self.low, self.high)[k][2]]
+                [
+                    (self.low, self.high)[i][0],
+                    (self.low, self.high)[j][1],
+                    (self.low, self.high)[k][2],
+                ]
                 for i in (0, 1)
                 for j in (0, 1)
                 for k in (0, 1)

@@ -129,7 +129,9 @@ def turn(yaw: float = 0.0, pitch: float = 0.0) -> F64:
     )
 
 
-def middle_joint(start: F64, end: F64, first: float, second: float, towards: Point) -> tuple[F64, F64]:
+def middle_joint(
+    start: F64, end: F64, first: float, second: float, towards: Point
+) -> tuple[F64, F64]:
     """Return (joint, reachable end) of a two-bone limb that bends `towards` a direction."""
     line = end - start
     distance = float(np.linalg.norm(line))
@@ -162,12 +164,18 @@ def skeleton(person: Person) -> Skeleton:
         h = pelvis + np.array([0, side * hip * unit, 0])
         mirror = np.array([1.0, side, 1.0])
         k, a = middle_joint(
-            h, np.asarray(pose.feet[i]) * unit, thigh * unit, shin * unit,
+            h,
+            np.asarray(pose.feet[i]) * unit,
+            thigh * unit,
+            shin * unit,
             np.asarray(pose.knees) * mirror,
         )
         s = pelvis + trunk @ (np.array([-0.005, side * shoulder, rise]) * unit)
         e, w = middle_joint(
-            s, np.asarray(pose.hands[i]) * unit, upper * unit, fore * unit,
+            s,
+            np.asarray(pose.hands[i]) * unit,
+            upper * unit,
+            fore * unit,
             np.asarray(pose.elbows) * mirror,
         )
         for joints, joint in zip(
@@ -178,18 +186,35 @@ def skeleton(person: Person) -> Skeleton:
     head_turn = turn(pose.gaze, pose.lean * 0.3)
     middle = neck + turn(pitch=pose.lean * 0.7) @ np.array([0.10, 0.0, 0.50]) * head
     return Skeleton(
-        unit, head, trunk, pelvis, middle, head_turn,
-        (hips[0], hips[1]), (knees[0], knees[1]), (ankles[0], ankles[1]),
-        (shoulders[0], shoulders[1]), (elbows[0], elbows[1]), (wrists[0], wrists[1]),
+        unit,
+        head,
+        trunk,
+        pelvis,
+        middle,
+        head_turn,
+        (hips[0], hips[1]),
+        (knees[0], knees[1]),
+        (ankles[0], ankles[1]),
+        (shoulders[0], shoulders[1]),
+        (elbows[0], elbows[1]),
+        (wrists[0], wrists[1]),
     )
 
 
-def person_mesh(person: Person) -> Mesh:
-    """Return the person's mesh, lowest point at z = 0, about 5k triangles."""
+def person_mesh(person: Person, carried: Sequence[Mesh] = (), *, grounded: bool = True) -> Mesh:
+    """Return the person's mesh, about 5k triangles.
+
+    Args:
+        person: Looks and pose.
+        carried: Meshes in the skeleton's frame that go with the person.
+        grounded: Shift the whole so that its lowest point is at z = 0.
+    """
     bones = skeleton(person)
     parts = [*_head(person, bones), *_clothes(person, bones), *_hands(person, bones)]
-    parts += _feet(person, bones)
+    parts += [*_feet(person, bones), *carried]
     mesh = Mesh.merge(parts)
+    if not grounded:
+        return mesh
     return mesh.transformed((0.0, 0.0, -float(mesh.bounds[0][2])))
 
 
@@ -224,16 +249,28 @@ def _head(person: Person, bones: Skeleton) -> list[Mesh]:
         ],
         0.10,
     )
-    parts = [surface(face, 0.085, skin, Material.SKIN)]
+    parts = [surface(face, 0.115, skin, Material.SKIN)]
     for side in (1.0, -1.0):
         parts.append(ball((0.07, 0.03, 0.11), (-0.03, side * 0.335, -0.02), skin, Material.SKIN, 8))
         z, y = 0.0 - 0.04 * young, side * 0.135
         eye = 0.05 + 0.015 * young
         parts.append(
-            ball((0.035, eye * 1.15, eye * 0.75), (0.338, y, z), (0.92, 0.91, 0.9), Material.GLOSSY, 8)
+            ball(
+                (0.035, eye * 1.15, eye * 0.75),
+                (0.338, y, z),
+                (0.92, 0.91, 0.9),
+                Material.GLOSSY,
+                8,
+            )
         )
         parts.append(
-            ball((0.03, eye * 0.62, eye * 0.68), (0.355, y, z), (0.10, 0.07, 0.05), Material.GLOSSY, 8)
+            ball(
+                (0.03, eye * 0.62, eye * 0.68),
+                (0.355, y, z),
+                (0.10, 0.07, 0.05),
+                Material.GLOSSY,
+                8,
+            )
         )
         brow = tuple(c * 0.8 for c in person.hair)
         parts.append(ball((0.03, 0.075, 0.018), (0.352, y, z + 0.095), brow, Material.MATTE, 6))
@@ -243,9 +280,10 @@ def _head(person: Person, bones: Skeleton) -> list[Mesh]:
     parts += _hair(person)
     out = [head_frame(bones, part) for part in parts]
     neck = limb(
-        bones.on_trunk(-0.005, 0, 0.345), bones.head + bones.head_turn @ np.array(
-            [-0.06, 0, -0.25]) * bones.head_height,
-        0.27 * bones.head_height * (1 - 0.15 * person.woman), 0.24 * bones.head_height,
+        bones.on_trunk(-0.005, 0, 0.345),
+        bones.head + bones.head_turn @ np.array([-0.06, 0, -0.25]) * bones.head_height,
+        0.27 * bones.head_height * (1 - 0.15 * person.woman),
+        0.24 * bones.head_height,
     )
     out.append(surface(neck, 0.028 * bones.unit / 1.5, skin, Material.SKIN))
     return out
@@ -257,7 +295,8 @@ def _hair(person: Person) -> list[Mesh]:
     shell = _skull(0.045)
     cap = half_space(
         blend([shell[0], ellipsoid((-0.16, 0.0, -0.10), (0.30, 0.34, 0.34))], 0.08),
-        (0.80, 0.0, -0.60), 0.13 if person.hair_style == "short" else 0.16,
+        (0.80, 0.0, -0.60),
+        0.13 if person.hair_style == "short" else 0.16,
     )
     if person.hair_style == "long":
         fall = [
@@ -270,7 +309,7 @@ def _hair(person: Person) -> list[Mesh]:
         cap = blend([cap, ellipsoid((-0.42, 0, 0.33), (0.17, 0.17, 0.16))], 0.05)
     elif person.hair_style == "ponytail":
         cap = blend([cap, limb((-0.42, 0, 0.2), (-0.60, 0, -0.55), 0.13, 0.06)], 0.06)
-    return [surface(cap, 0.095, person.hair, Material.MATTE)]
+    return [surface(cap, 0.12, person.hair, Material.MATTE)]
 
 
 def torso_fields(person: Person, bones: Skeleton, grow: float = 0.0) -> list[Field]:
@@ -289,13 +328,13 @@ def torso_fields(person: Person, bones: Skeleton, grow: float = 0.0) -> list[Fie
         limb((-0.01, 0, 0.30), (-0.008, 0, 0.365), 0.062, 0.040),
     ]
     if person.woman:
-        shapes += [
-            ellipsoid((0.055, s * 0.044, 0.215), (0.040, 0.042, 0.042)) for s in (1.0, -1.0)
-        ]
+        shapes += [ellipsoid((0.055, s * 0.044, 0.215), (0.040, 0.042, 0.042)) for s in (1.0, -1.0)]
     out = []
     for shape in shapes:
         scaled = Field(
-            lambda p, f=shape.value: f(p / u) * u - grow, shape.low * u - grow, shape.high * u + grow
+            lambda p, f=shape.value: f(p / u) * u - grow,
+            shape.low * u - grow,
+            shape.high * u + grow,
         )
         out.append(scaled.moved(bones.trunk, bones.pelvis))
     return out
@@ -318,8 +357,10 @@ def sleeve_fields(
     return out
 
 
-def top_field(person: Person, bones: Skeleton, grow: float = 0.0) -> Field:
-    """Return the upper garment: trunk to the hem, and its sleeves."""
+def top_surface(
+    person: Person, bones: Skeleton, grow: float = 0.0, *, sleeves: bool = True
+) -> Mesh:
+    """Return the upper garment, trunk to the hem and its sleeves, grown by `grow` metres."""
     u = bones.unit
     cloth = 0.006 * u + grow
     parts = torso_fields(person, bones, cloth)
@@ -331,15 +372,16 @@ def top_field(person: Person, bones: Skeleton, grow: float = 0.0) -> Field:
     trunk = blend(parts, 0.05 * u)
     down = -bones.trunk[:, 2]
     trunk = half_space(trunk, down, float(down @ bones.on_trunk(0, 0, -person.hem)))
-    return blend(
-        [trunk, *sleeve_fields(person, bones, cloth, short=person.sleeves == "short")], 0.028 * u
-    )
+    if sleeves:
+        arms = sleeve_fields(person, bones, cloth, short=person.sleeves == "short")
+        trunk = blend([trunk, *arms], 0.028 * u)
+    return surface(trunk, np.array([0.034, 0.034, 0.042]) * u / 1.5, person.top, Material.CLOTH)
 
 
 def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:
     u = bones.unit
-    step = np.array([0.026, 0.026, 0.034]) * u / 1.5
-    parts = [surface(top_field(person, bones), step, person.top, Material.CLOTH)]
+    step = np.array([0.030, 0.030, 0.040]) * u / 1.5
+    parts = [top_surface(person, bones)]
     if person.sleeves == "short":
         arms = blend(sleeve_fields(person, bones), 0.02 * u)
         parts.append(surface(arms, step * 0.95, person.skin, Material.SKIN))
@@ -357,14 +399,16 @@ def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:
         if bare:
             calf = k + (a - k) * 0.3
             legs.append(limb(calf, calf + (a - k) * 0.1, 0.040 * u, 0.038 * u))
-    leg_step = np.array([0.027, 0.027, 0.042]) * u / 1.5
+    leg_step = np.array([0.036, 0.036, 0.055]) * u / 1.5
     if not bare:
         parts.append(surface(blend([hip, *legs], 0.03 * u), leg_step, person.bottom))
         return parts
     parts.append(surface(blend(legs, 0.02 * u), leg_step, person.skin, Material.SKIN))
     if person.legs == "skirt":
         low = bones.pelvis * np.array([1, 1, 0]) + np.array([0, 0, bones.pelvis[2] - 0.22 * u])
-        skirt = limb(bones.pelvis + np.array([0, 0, 0.06 * u]), low, 0.09 * u, 0.15 * u, (0.85, 1, 1))
+        skirt = limb(
+            bones.pelvis + np.array([0, 0, 0.06 * u]), low, 0.09 * u, 0.15 * u, (0.85, 1, 1)
+        )
         parts.append(
             surface(half_space(skirt, (0, 0, -1), -float(low[2])), leg_step, person.bottom)
         )
@@ -384,16 +428,31 @@ def _hands(person: Person, bones: Skeleton) -> list[Mesh]:
     for i, side in enumerate((1.0, -1.0)):
         w, e = bones.wrists[i], bones.elbows[i]
         along = (w - e) / max(float(np.linalg.norm(w - e)), 1e-9)
-        palm = limb(w - along * 0.05 * size, w + along * 0.42 * size, 0.15 * size, 0.20 * size,
-                    (1.0, 0.62, 1.0))
-        fingers = limb(w + along * 0.4 * size, w + along * 0.78 * size + np.array(
-            [0.08, -0.06 * side, 0]) * size, 0.19 * size, 0.12 * size, (1.0, 0.6, 1.0))
+        palm = limb(
+            w - along * 0.05 * size,
+            w + along * 0.42 * size,
+            0.15 * size,
+            0.20 * size,
+            (1.0, 0.62, 1.0),
+        )
+        fingers = limb(
+            w + along * 0.4 * size,
+            w + along * 0.78 * size + np.array([0.08, -0.06 * side, 0]) * size,
+            0.19 * size,
+            0.12 * size,
+            (1.0, 0.6, 1.0),
+        )
         inward = np.array([0.32, -0.14 * side, 0.05]) * size
-        thumb = limb(w + along * 0.15 * size, w + along * 0.42 * size + inward, 0.08 * size,
-                     0.065 * size)
+        thumb = limb(
+            w + along * 0.15 * size, w + along * 0.42 * size + inward, 0.08 * size, 0.065 * size
+        )
         parts.append(
-            surface(blend([palm, fingers, thumb], 0.06 * size), 0.019 * size / 0.16, person.skin,
-                    Material.SKIN)
+            surface(
+                blend([palm, fingers, thumb], 0.06 * size),
+                0.027 * size / 0.16,
+                person.skin,
+                Material.SKIN,
+            )
         )
     return parts
 
@@ -412,13 +471,17 @@ def _feet(person: Person, bones: Skeleton) -> list[Mesh]:
         shape = blend(
             [
                 limb(heel, toe, 0.20 * length, 0.17 * length, (1.0, 1.12, 1.0)),
-                limb((-0.10 * length, 0, drop + 0.1 * length), (0, 0, 0.05 * length), 0.21 * length,
-                     0.17 * length),
+                limb(
+                    (-0.10 * length, 0, drop + 0.1 * length),
+                    (0, 0, 0.05 * length),
+                    0.21 * length,
+                    0.17 * length,
+                ),
             ],
             0.08 * length,
         )
         shoe = half_space(shape, (0, 0, -1), -sole).moved(rotation, ankle)
-        parts.append(surface(shoe, 0.024 * u / 1.5, person.shoes, Material.GLOSSY))
+        parts.append(surface(shoe, 0.032 * u / 1.5, person.shoes, Material.GLOSSY))
     return parts
 
 

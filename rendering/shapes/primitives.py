@@ -236,9 +236,7 @@ def capsule(
         (a, radius_start, np.linspace(-np.pi / 2, 0, 4)),
         (b, last, np.linspace(0, np.pi / 2, 4)),
     ):
-        rings += [
-            point + direction * radius * np.sin(t) + circle * radius * np.cos(t) for t in arc
-        ]
+        rings += [point + direction * radius * np.sin(t) + circle * radius * np.cos(t) for t in arc]
     return loft(np.stack(rings), colour, material, 60.0)
 
 
@@ -353,9 +351,7 @@ def extrude(
             (p, depth / 2 - inset),
             (small, depth / 2),
         ]
-    vertices = np.concatenate(
-        [np.stack([q[:, 0], np.full(n, y), q[:, 1]], 1) for q, y in layers]
-    )
+    vertices = np.concatenate([np.stack([q[:, 0], np.full(n, y), q[:, 1]], 1) for q, y in layers])
     sides = _grid_faces(len(layers), n, wrap_rows=False, wrap_columns=True)
     cap = triangulate(p)
     last = (len(layers) - 1) * n
