@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from .metrics import (
     Share,
+    compute_metrics,
     concept_rates,
     constant_answer,
     cumulative_failures,
-    metrics,
     outcome_counts,
 )
 from .modes import FailureMode, failure_modes
 from .rerun import rerun_modes
-from .summary import summary
+from .summary import summarise
 
 __all__ = [
     "FailureMode",
@@ -21,8 +21,8 @@ __all__ = [
     "constant_answer",
     "cumulative_failures",
     "failure_modes",
-    "metrics",
+    "compute_metrics",
     "outcome_counts",
     "rerun_modes",
-    "summary",
+    "summarise",
 ]

@@ -43,7 +43,7 @@ class Share:
         return {"rate": self.rate, "failures": self.failures, "n": self.n, "interval": interval}
 
 
-def metrics(run: RunData, threshold: float | None = None) -> dict[str, Any]:
+def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, Any]:
     """Return the metrics of a run; what has no data is None.
 
     Keys: ``pfm`` share of fully evaluated sets that are failure modes (None for adaptive runs),
@@ -172,6 +172,18 @@ def cumulative_failures(run: RunData) -> list[int]:
             total += evaluation.new.failed(trial)
             if trial.outcome.charged:
                 series.append(total)
+    return series
+
+
+def cumulative_modes(run: RunData, threshold: float) -> list[tuple[int, int]]:
+    """Return (charged trials, candidates with a rate of at least `threshold`), per evaluation."""
+    calls = 0
+    modes: set[str] = set()
+    series = []
+    for evaluation in run.evaluations:
+        calls += evaluation.new.charged
+        (modes.add if _is_mode(evaluation, threshold) else modes.discard)(evaluation.key)
+        series.append((calls, len(modes)))
     return series
 
 

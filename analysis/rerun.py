@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core import VLM, Domain, RunFolderError
+from ..core import VLM, Domain, RunFolderError, TrialRecord
 from ..runs.run import RunData
 from ..runs.store import dump_json
 from .fresh import RERUN_META, rerun_indices
 from .modes import failure_modes
+from .summary import spent
 
 TOP = 10
 FRESH_TRIALS = 20
@@ -30,7 +31,8 @@ def rerun_modes(
     The trials take the indices above those used, so that they are new scenes; their records join
     the run's, their indices its state, and the log of the search stays as it is: rates and PFM of
     the search do not change, fresh rates and `confirmed` do. A mode that has its fresh trials
-    already gets none. Scenes that are invalid are drawn again, five times `trials` at most.
+    already gets none. Scenes that are invalid are drawn again, five times `trials` at most. The
+    run's caps on requests, tokens and money hold here too: at a cap it stops.
 
     Args:
         run: The run, opened for writing.
@@ -52,6 +54,7 @@ def rerun_modes(
     used: dict[str, int] = {}
     for key, index in run.records:
         used[key] = max(used.get(key, -1), index)
+    records = list(run.records.values())
     done = 0
     for mode in modes:
         candidate = domain.space.from_json(mode.candidate)
@@ -69,7 +72,7 @@ def rerun_modes(
         done += charged
         index = used[mode.key] + 1
         last = index + 5 * trials
-        while charged < trials and index < last:
+        while charged < trials and index < last and not _capped(run, records):
             record, picture = run_trial(
                 domain, renderer, model, candidate, index, run_seed=int(run.config["seed"])
             )
@@ -79,9 +82,19 @@ def rerun_modes(
                 mine.append(index)
             run.store.set_meta(RERUN_META, dump_json(listed))
             run.store.add(record, picture)
+            records.append(record)
             charged += record.trial.outcome.charged
             done += record.trial.outcome.charged
             index += 1
             if progress:
                 progress(done, trials * len(modes))
     return RunData(run.store)
+
+
+def _capped(run: RunData, records: Sequence[TrialRecord]) -> bool:
+    caps = run.config.get("caps") or {}
+    used = spent(records)
+    limits = {"max_requests": "requests", "max_total_tokens": "tokens", "max_dollars": "dollars"}
+    return any(
+        caps.get(cap) is not None and (used[name] or 0) >= caps[cap] for cap, name in limits.items()
+    )

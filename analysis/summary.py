@@ -7,11 +7,11 @@ from typing import Any
 
 from ..core import TrialRecord
 from ..runs.run import RunData
-from .metrics import constant_answer, metrics, outcome_counts
+from .metrics import compute_metrics, constant_answer, outcome_counts
 from .modes import failure_modes
 
 
-def summary(run: RunData, threshold: float | None = None) -> dict[str, Any]:
+def summarise(run: RunData, threshold: float | None = None) -> dict[str, Any]:
     """Return everything that a machine wants to know of a run, as JSON values.
 
     Args:
@@ -32,7 +32,7 @@ def summary(run: RunData, threshold: float | None = None) -> dict[str, Any]:
         "calls": run.calls,
         "evaluations": len(run.evaluations),
         "outcomes": outcome_counts(run),
-        "metrics": metrics(run, threshold),
+        "metrics": compute_metrics(run, threshold),
         "failure_modes": [mode.to_json() for mode in failure_modes(run, threshold)],
         "notice": constant_answer(run),
         "spent": spent(list(run.records.values())),

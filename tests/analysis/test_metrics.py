@@ -6,13 +6,13 @@ import math
 import pytest
 
 from vlmfail.analysis import (
+    compute_metrics,
     concept_rates,
     constant_answer,
     cumulative_failures,
     failure_modes,
-    metrics,
     outcome_counts,
-    summary,
+    summarise,
 )
 from vlmfail.runs import dump_json
 from vlmfail.testing.made_runs import make_run
@@ -31,7 +31,7 @@ def test_metrics_by_hand(tmp_path):
             (["d"], "fff"),  # fewer than m trials: PFM does not count it, yet a mode
         ],
     )
-    m = metrics(run)
+    m = compute_metrics(run)
     assert m["pfm"] == pytest.approx(2 / 3)
     assert m["mfr"] == pytest.approx(10 / 17)
     # {a,b}-{a,c}: 2/3, {a,b}-{d}: 1, {a,c}-{d}: 1
@@ -56,7 +56,7 @@ def test_errors_are_counted_beside_the_rate(tmp_path):
 
 def test_invalid_scenes_are_neither_charged_nor_failures(tmp_path):
     run = make_run(tmp_path / "run", [(["a"], "iiiii"), (["b"], "iifffff"), (["c"], "iiipp")])
-    m = metrics(run)
+    m = compute_metrics(run)
     assert run.calls == 7
     assert m["infeasible"] == pytest.approx(1 / 3)
     # c was put to the model twice only: its invalid scenes do not count towards m.
@@ -76,7 +76,7 @@ def test_ranked_by_lower_bound(tmp_path):
 
 def test_pfm_is_null_for_adaptive_runs(tmp_path):
     run = make_run(tmp_path / "run", [(["a"], "fffff")], config=ADAPTIVE)
-    m = metrics(run)
+    m = compute_metrics(run)
     assert m["pfm"] is None
     assert m["pfm_by_expected"] is None
     assert m["mfr"] == 1.0
@@ -121,14 +121,14 @@ def test_count_as_fail(tmp_path):
 
 @pytest.mark.parametrize("evaluations", [[], [(["a"], "eeeee")], [(["a"], "iii")]])
 def test_without_data_everything_is_null_and_strict_json(tmp_path, evaluations):
-    data = json.loads(dump_json(summary(make_run(tmp_path / "run", evaluations))))
+    data = json.loads(dump_json(summarise(make_run(tmp_path / "run", evaluations))))
     assert data["metrics"]["pfm"] is None
     assert data["metrics"]["mfr"] is None
     assert data["failure_modes"] == []
 
 
 def test_summary_has_the_documented_keys(tmp_path):
-    data = summary(make_run(tmp_path / "run", [(["a"], "fffff"), (["b"], "ffffp")]))
+    data = summarise(make_run(tmp_path / "run", [(["a"], "fffff"), (["b"], "ffffp")]))
     assert {
         "env", "searcher", "model", "seed", "calls", "evaluations", "outcomes", "metrics",
         "failure_modes", "spent", "seconds", "run",
@@ -145,13 +145,13 @@ def test_summary_has_the_documented_keys(tmp_path):
 def test_unknown_cost_is_null_not_zero(tmp_path):
     unknown = {"input_tokens": None, "output_tokens": None, "dollars": None}
     run = make_run(tmp_path / "run", [(["a"], "fffff")], record=unknown)
-    assert summary(run)["spent"] == {"requests": 5, "tokens": None, "dollars": None}
+    assert summarise(run)["spent"] == {"requests": 5, "tokens": None, "dollars": None}
 
 
 def test_vector_candidates_have_no_div(tmp_path):
     run = make_run(tmp_path / "run", [(["a"], "fffff"), (["b"], "fffff")])
     run.store._db.execute("UPDATE evaluations SET candidate = '[0.5, 0.25]'")
-    m = metrics(run)
+    m = compute_metrics(run)
     assert m["div"] is None
     assert concept_rates(run) == []
 

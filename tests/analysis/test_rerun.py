@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vlmfail.analysis import failure_modes, metrics, rerun_modes, summary
+from vlmfail.analysis import compute_metrics, failure_modes, rerun_modes, summarise
 from vlmfail.core import (
     Option,
     Outcome,
@@ -18,6 +18,7 @@ from vlmfail.core import (
     RunFolderError,
     SceneError,
     Truth,
+    Usage,
 )
 from vlmfail.testing.made_runs import make_run
 
@@ -82,7 +83,7 @@ def run(tmp_path):
 
 
 def test_fresh_trials_confirm_and_leave_the_search_alone(run):
-    before = summary(run)
+    before = summarise(run)
     model = Says(right=0.0)
     after = rerun_modes(run, MadeDomain(), model)
     assert model.calls == 40, "20 fresh trials for each of two modes; {rare} has no valid scene"
@@ -91,7 +92,7 @@ def test_fresh_trials_confirm_and_leave_the_search_alone(run):
     assert (modes["b"].fresh.failures, modes["b"].fresh.n) == (20, 20)
     assert (modes["b"].failures, modes["b"].n) == (3, 5)
     assert modes["rare"].confirmed is None
-    now = summary(after)
+    now = summarise(after)
     assert now["calls"] == before["calls"]
     assert now["outcomes"] == before["outcomes"]
     assert now["metrics"]["pfm"] == before["metrics"]["pfm"]
@@ -104,8 +105,8 @@ def test_fresh_trials_confirm_and_leave_the_search_alone(run):
 def test_a_model_that_mostly_passes_on_fresh_trials_is_not_confirmed(run):
     after = rerun_modes(run, MadeDomain(), Says(right=0.5))
     assert {mode.key: mode.confirmed for mode in failure_modes(after)}["a"] is False
-    assert metrics(after)["confirmed_modes"] == 0
-    assert metrics(after)["rerun_share_80"] == 0.0
+    assert compute_metrics(after)["confirmed_modes"] == 0
+    assert compute_metrics(after)["rerun_share_80"] == 0.0
 
 
 def test_a_second_re_run_adds_nothing(run):
@@ -141,3 +142,18 @@ def test_keys_of_another_version_are_refused(run):
     domain.space = SimpleNamespace(key=lambda c: "other", from_json=list)
     with pytest.raises(RunFolderError, match="with the version that wrote it"):
         rerun_modes(run, domain, Says(right=0.0))
+
+
+def test_caps_hold(tmp_path):
+    config = {"caps": {"max_requests": 12, "max_total_tokens": None, "max_dollars": None}}
+    run = make_run(tmp_path / "capped", [(["a"], "fffff"), (["b"], "fffff")], config=config)
+
+    class Counts(Says):
+        def answer(self, images, prompt, *, seed):
+            reply = super().answer(images, prompt, seed=seed)
+            return Reply(reply.text, usage=Usage(requests=1))
+
+    model = Counts(right=0.0)
+    after = rerun_modes(run, MadeDomain(), model)
+    assert model.calls == 2
+    assert summarise(after)["spent"]["requests"] == 12
