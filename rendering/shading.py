@@ -10,6 +10,7 @@ import numpy.typing as npt
 from . import wet
 from .grain import GRAIN, Surface
 from .mesh import F32, Material
+from .noise import dot
 from .sky import Sky, smoothstep
 from .tracer import Hits, Tracer
 from .world import Atmosphere
@@ -22,7 +23,7 @@ EMISSIVE_GAIN = np.float32(3.2)
 _LAMP_EXTINCTION = np.float32(0.3)  # a lamp outshines fog: it fades at this share of the rate
 
 # Contact shadows: rays of this length towards these directions, over ground near objects.
-_REACH = np.float32(0.9)
+_REACH = 0.9
 _TILTS = tuple(
     (np.cos(a) * np.cos(e), np.sin(a) * np.cos(e), np.sin(e))
     for a, e in ((0.4, 0.45), (1.65, 0.8), (2.9, 0.45), (4.15, 0.8), (5.4, 0.45))
@@ -137,7 +138,7 @@ class Shader:
             soaked = soaked[mirror]
             albedo[:, mirror] *= 1.0 - 0.5 * soaked
 
-        openness = self._openness(points, geometric, table.owner[face]) if primary else None
+        openness = self._openness(points, geometric) if primary else None
         light = self._ambient(normals, points, openness)
         shine = self._sunlight(points, geometric, normals, t, light, primary)
         out = albedo * light
@@ -154,13 +155,13 @@ class Shader:
             n[k] = corner[k].take(face) * w
             n[k] += corner[3 + k].take(face) * u
             n[k] += corner[6 + k].take(face) * v
-        facing = (n * d).sum(axis=0)
+        facing = dot(n, d)
         # Seen from behind: turn round. Only just averted (an interpolated normal at a
         # silhouette): bend until it is seen edge on.
         n *= np.where(facing > 0.35, np.float32(-1.0), np.float32(1.0))
         bend = np.where((facing > 0.0) & (facing <= 0.35), facing, np.float32(0.0))
         n -= bend * d
-        n *= 1.0 / np.sqrt(np.maximum((n * n).sum(axis=0), 1e-12))
+        n *= 1.0 / np.sqrt(np.maximum(dot(n, n), 1e-12))
         return n
 
     def _ambient(self, normals: F32, points: F32, openness: F32 | None) -> F32:
@@ -177,35 +178,32 @@ class Shader:
             light *= openness
         return light
 
-    def _openness(self, points: F32, normals: F32, owner: npt.NDArray[np.int16]) -> F32 | None:
+    def _openness(self, points: F32, normals: F32) -> F32 | None:
         """Return the share of ambient light left beside and below objects, None = all."""
-        objects = self.tracer.objects
-        if not objects.faces:
-            return None
-        margin = _REACH
-        near = np.ones(points.shape[1], dtype=np.bool_)
-        for k in range(3):
-            near &= points[k] > objects.low[k] - margin
-            near &= points[k] < objects.high[k] + margin
+        near = np.zeros(points.shape[1], dtype=np.bool_)
+        for low, high in self.tracer.boxes:
+            inside = points[2] < high[2] + _REACH
+            for k in range(3):
+                inside &= points[k] > low[k] - _REACH
+                if k < 2:
+                    inside &= points[k] < high[k] + _REACH
+            near |= inside
         at = np.flatnonzero(near)
         if len(at) == 0:
             return None
         n = normals[:, at]
         start = np.ascontiguousarray((points[:, at] + n * np.float32(0.006)).T)
         closed = np.zeros(len(at), dtype=np.float32)
-        weights = np.zeros(len(at), dtype=np.float32)
         ray = np.empty_like(start)
         for tilt in _TILTS:
-            for k in range(3):
-                # Half way between the fixed direction and the normal: always above the surface.
-                ray[:, k] = n[k] + np.float32(0.95 * tilt[k])
-            ray *= (1.0 / np.sqrt(np.maximum((ray * ray).sum(axis=1), 1e-6)))[:, None]
-            found = objects.nearest(start, ray, _REACH)
-            closeness = 1.0 - found["tfar"] * (1.0 / _REACH)
-            closed += np.where(found["primID"] >= 0, closeness, np.float32(0.0))
-            weights += 1.0
+            # Between the fixed direction and the normal: always above the surface.
+            lean = n + np.float32(0.95) * np.array(tilt, dtype=np.float32)[:, None]
+            lean *= 1.0 / np.sqrt(np.maximum(dot(lean, lean), 1e-6))
+            ray[...] = lean.T
+            closed += self.tracer.closeness(start, ray, _REACH)
         values = np.ones(points.shape[1], dtype=np.float32)
-        values[at] = 1.0 - 0.85 * np.minimum(1.35 * closed / weights, 1.0)
+        closed *= np.float32(1.35 / len(_TILTS))
+        values[at] = 1.0 - 0.85 * np.minimum(closed, 1.0)
         return values
 
     def _sunlight(
@@ -263,7 +261,7 @@ class Shader:
         shine: F32 | None,
     ) -> None:
         n, view = normals[:, at], d[:, at]
-        cosine = (n * view).sum(axis=0)
+        cosine = dot(n, view)
         mirrored = view - 2.0 * cosine * n
         rest = 1.0 + np.minimum(cosine, 0.0)
         grazing = rest * rest
@@ -313,11 +311,11 @@ class Shader:
         if len(chosen) == 0:
             return
         n = np.stack([lean_x, lean_y, np.ones_like(lean_x)])[:, chosen]
-        n *= 1.0 / np.sqrt((n * n).sum(axis=0))
+        n *= 1.0 / np.sqrt(dot(n, n))
         view = view[:, chosen]
-        mirrored = view - 2.0 * (view * n).sum(axis=0) * n
+        mirrored = view - 2.0 * dot(view, n) * n
         mirrored[2] = np.maximum(mirrored[2], 0.004)
-        mirrored *= 1.0 / np.sqrt((mirrored * mirrored).sum(axis=0))
+        mirrored *= 1.0 / np.sqrt(dot(mirrored, mirrored))
         index = at[chosen]
         start = points[:, index]
         start[2] += 0.004

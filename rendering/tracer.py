@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -89,8 +91,9 @@ class Accelerator:
             self._triangles = np.ascontiguousarray(np.concatenate(corners), dtype=np.float32)
             self._scene = rtcore_scene.EmbreeScene()
             self._mesh = TriangleMesh(self._scene, self._triangles)
-            flat = self._triangles.reshape(-1, 3)
-            self.low, self.high = flat.min(axis=0), flat.max(axis=0)
+            # The first query builds the hierarchy: have it built before threads share it.
+            ray = np.zeros((1, 3), dtype=np.float32)
+            self._scene.run(ray, ray + np.float32(1.0), query="OCCLUDED")
 
     def nearest(self, origins: F32, directions: F32, limit: F32 | float = FAR) -> Any:
         """Return embree's hit arrays for rays `n x 3`; None when there are no triangles."""
@@ -126,17 +129,19 @@ class BackdropCache:
         """Keep at most `size` backdrops."""
         self._size = size
         self._entries: OrderedDict[str, Backdrop] = OrderedDict()
+        self._lock = Lock()
 
     def get(self, key: str, mesh: Mesh) -> Backdrop:
         """Return the backdrop of `key`, built from `mesh` at first."""
-        entry = self._entries.get(key)
-        if entry is None:
-            entry = Backdrop(Accelerator([mesh]), FaceTable.of(mesh, 0))
-            self._entries[key] = entry
-            while len(self._entries) > self._size:
-                self._entries.popitem(last=False)
-        self._entries.move_to_end(key)
-        return entry
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None:
+                entry = Backdrop(Accelerator([mesh]), FaceTable.of(mesh, 0))
+                self._entries[key] = entry
+                while len(self._entries) > self._size:
+                    self._entries.popitem(last=False)
+            self._entries.move_to_end(key)
+            return entry
 
 
 class Tracer:
@@ -144,34 +149,40 @@ class Tracer:
 
     Attributes:
         table: Faces of the backdrop, then of the objects in order.
-        objects: Hierarchy of the objects alone.
+        boxes: Bounding boxes `k x 2 x 3` of the objects that are there, m.
     """
 
     def __init__(self, backdrop: Backdrop, objects: Sequence[Instance]) -> None:
         """Place and index `objects`."""
-        self._placed = [instance.placed() for instance in objects]
+        self._placed = tuple(instance.placed() for instance in objects)
         self._backdrop = backdrop
-        self.objects = Accelerator(self._placed)
         own = [FaceTable.of(mesh, k) for k, mesh in enumerate(self._placed, start=1)]
         self.table = FaceTable.joined([backdrop.table, *own])
-        # Face number in the hierarchy → row in the table.
-        self._rows = np.arange(self.objects.faces, dtype=np.int32) + np.int32(
-            backdrop.accelerator.faces
-        )
+        counts = [backdrop.accelerator.faces, *(len(mesh.faces) for mesh in self._placed)]
+        self._starts = np.cumsum(counts)
+        together = Accelerator(self._placed)
+        self._objects: list[tuple[Accelerator, int]] = [(together, int(self._starts[0]))]
+        self._singles: dict[int, Accelerator] = {}
+        self.boxes = self._boxes(range(len(self._placed)))
 
     def without(self, removed: Sequence[int]) -> Tracer:
         """Return a tracer without the objects `removed` (numbers from 1); rows stay the same."""
-        twin = object.__new__(Tracer)
-        twin._placed, twin._backdrop, twin.table = self._placed, self._backdrop, self.table
-        kept = [k for k in range(1, len(self._placed) + 1) if k not in removed]
-        twin.objects = Accelerator(self._placed[k - 1] for k in kept)
-        first = self._backdrop.accelerator.faces
-        starts = np.cumsum([first, *(len(mesh.faces) for mesh in self._placed)])
-        twin._rows = np.concatenate(
-            [np.arange(starts[k - 1], starts[k], dtype=np.int32) for k in kept]
-            or [np.zeros(0, dtype=np.int32)]
-        )
+        twin = copy(self)
+        kept = [k for k in range(len(self._placed)) if k + 1 not in removed]
+        # One hierarchy an object, built once for all the twins of a frame.
+        twin._objects = [(self._single(k), int(self._starts[k])) for k in kept]
+        twin.boxes = self._boxes(kept)
         return twin
+
+    def _single(self, k: int) -> Accelerator:
+        if k not in self._singles:
+            self._singles[k] = Accelerator([self._placed[k]])
+        return self._singles[k]
+
+    def _boxes(self, kept: Iterable[int]) -> F32:
+        meshes = [self._placed[k] for k in kept if len(self._placed[k].vertices)]
+        boxes = [np.stack(mesh.bounds) for mesh in meshes]
+        return np.stack(boxes) if boxes else np.zeros((0, 2, 3), dtype=np.float32)
 
     def nearest(self, origins: F32, directions: F32) -> Hits:
         """Return the nearest hits of rays `n x 3`."""
@@ -184,20 +195,35 @@ class Tracer:
         else:
             face, distance = found["primID"].astype(np.int32, copy=False), found["tfar"]
             u, v = found["u"], found["v"]
-        nearer = self.objects.nearest(origins, directions, distance)
-        if nearer is not None:
+        for accelerator, first in self._objects:
+            nearer = accelerator.nearest(origins, directions, distance)
+            if nearer is None:
+                continue
             at = np.flatnonzero(nearer["primID"] >= 0)
-            face[at] = self._rows[nearer["primID"][at]]
+            face[at] = nearer["primID"][at] + np.int32(first)
             for mine, other in ((distance, "tfar"), (u, "u"), (v, "v")):
                 mine[at] = nearer[other][at]
         return Hits(distance, face, u, v)
 
-    def occluded(
-        self, origins: F32, directions: F32, limit: float = float(FAR)
-    ) -> npt.NDArray[np.bool_]:
-        """Return which of the rays `n x 3` hit anything within `limit` m."""
-        blocked = self._backdrop.accelerator.occluded(origins, directions, limit)
-        if self.objects.faces:
+    def occluded(self, origins: F32, directions: F32) -> npt.NDArray[np.bool_]:
+        """Return which of the rays `n x 3` hit anything."""
+        blocked = self._backdrop.accelerator.occluded(origins, directions)
+        for accelerator, _ in self._objects:
             free = np.flatnonzero(~blocked)
-            blocked[free] = self.objects.occluded(origins[free], directions[free], limit)
+            blocked[free] = accelerator.occluded(origins[free], directions[free])
         return blocked
+
+    def closeness(self, origins: F32, directions: F32, reach: float) -> F32:
+        """Return how close objects (not the backdrop) are along rays `n x 3`.
+
+        Returns:
+            `n`: 1 at the origin, falling to 0 at `reach` m and beyond.
+        """
+        close = np.zeros(len(origins), dtype=np.float32)
+        for accelerator, _ in self._objects:
+            found = accelerator.nearest(origins, directions, reach)
+            if found is not None:
+                value = 1.0 - found["tfar"] * np.float32(1.0 / reach)
+                value *= found["primID"] >= 0
+                np.maximum(close, value, out=close)
+        return close

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from .worlds import CAMERA, CLEAR, FOG, OVERCAST, RAIN, box, busy_world, ground, world
+
+from vlmfail.core import Picture
+from vlmfail.rendering.camera import project
+from vlmfail.rendering.embree import EmbreeRenderer
+from vlmfail.rendering.mesh import Material, Mesh
+from vlmfail.rendering.world import Atmosphere, Instance
+
+RENDERER = EmbreeRenderer()
+
+
+def _pixel(x: float, y: float, z: float, camera=CAMERA) -> tuple[int, int]:
+    at, depth = project(camera, [[x, y, z]])
+    assert depth[0] > 0
+    return int(at[0, 1]), int(at[0, 0])
+
+
+def test_index_pass_shows_sky_ground_and_box():
+    rendering = RENDERER.render_world(world(Instance("box", box(), 8.0, 0.0)))
+    index = rendering.index
+    assert index.shape == (96, 128)
+    assert index.dtype == np.int16
+    assert index[_pixel(7.5, 0.0, 0.5)] == 1
+    assert index[0, 64] == -1
+    assert index[-1, 64] == 0
+    rows, columns = np.nonzero(index == 1)
+    corners = [[7.5, y, z] for y in (-0.5, 0.5) for z in (0.0, 1.0)]
+    expected, _ = project(CAMERA, corners)
+    assert abs(columns.min() - expected[:, 0].min()) <= 1
+    assert abs(columns.max() + 1 - expected[:, 0].max()) <= 1
+    assert abs(rows.max() + 1 - expected[:, 1].max()) <= 1
+
+
+def test_nearer_object_hides_farther_whatever_the_order():
+    near = Instance("near", box(1, 2, 2), 6.0, 0.0)
+    far = Instance("far", box(1, 1, 1, (0.1, 0.1, 0.8)), 12.0, 0.0)
+    for objects in ((near, far), (far, near)):
+        rendering = RENDERER.render_world(world(*objects))
+        names = [item.name for item in objects]
+        assert rendering.visible["near"] > 100
+        assert rendering.visible["far"] == 0
+        assert (rendering.index != names.index("far") + 1).all()
+
+
+def test_backdrop_hides_an_object():
+    wall = Mesh.merge([ground(), box(0.2, 20, 10, (0.7, 0.7, 0.7)).transformed((5.0, 0.0, 0.0))])
+    hidden = world(
+        Instance("box", box(), 8.0, 0.0), backdrop=wall, backdrop_key="walled", probes=("box",)
+    )
+    assert RENDERER.render_world(hidden).visible == {"box": 0}
+
+
+def test_sun_casts_a_shadow_and_a_grey_sky_none():
+    scene = world(Instance("box", box(1, 1, 3), 8.0, 0.0), atmosphere=CLEAR)
+    # Sun from the left: the shadow falls to the right of the box.
+    shaded, open_ground = _pixel(7.9, -1.3, 0.0), _pixel(7.9, 2.2, 0.0)
+
+    def brightness(atmosphere: Atmosphere, at: tuple[int, int]) -> float:
+        pixels = RENDERER.render_world(replace(scene, atmosphere=atmosphere)).picture.pixels
+        row, column = at
+        return float(pixels[row - 1 : row + 2, column - 1 : column + 2].mean())
+
+    assert brightness(CLEAR, shaded) < 0.65 * brightness(CLEAR, open_ground)
+    assert brightness(OVERCAST, shaded) > 0.9 * brightness(OVERCAST, open_ground)
+
+
+def test_contact_shadow_grounds_an_object_under_a_grey_sky():
+    lifted = Instance("box", box(1.5, 1.5, 0.6), 6.0, 0.0, 0.12)
+    scene = world(lifted, atmosphere=OVERCAST)
+    row, column = _pixel(5.3, 0.0, 0.0)
+    under = RENDERER.render_world(scene).picture.pixels[row, column].mean()
+    bare = RENDERER.render_world(replace(scene, objects=())).picture.pixels[row, column].mean()
+    assert under < 0.8 * bare
+
+
+def test_fog_swallows_the_far_object_alone():
+    scene = world(
+        Instance("near", box(1, 1, 1.5), 4.0, 1.0),
+        Instance("far", box(2, 2, 2.5), 60.0, -5.0),
+        atmosphere=FOG,
+    )
+    visible = RENDERER.render_world(scene).visible
+    assert visible["near"] > 100
+    assert visible["far"] == 0
+    clear = RENDERER.render_world(replace(scene, atmosphere=CLEAR)).visible
+    assert clear["far"] > 5
+
+
+def test_lamp_is_plain_in_every_weather():
+    lamp = Instance("lamp", box(0.3, 0.3, 0.3, (1.0, 0.1, 0.05), Material.EMISSIVE), 25.0, 0.0, 3.0)
+    camera = replace(CAMERA, width=512, height=384)
+    row, column = _pixel(25.0, 0.0, 3.15, camera)
+    for atmosphere in (CLEAR, OVERCAST, RAIN, replace(OVERCAST, fog=0.05)):
+        rendering = RENDERER.render_world(world(lamp, atmosphere=atmosphere, camera=camera))
+        assert rendering.visible["lamp"] >= 12
+        with_lamp = rendering.picture.pixels[row - 4 : row + 5, column - 4 : column + 5]
+        redness = with_lamp[..., 0].astype(int) - with_lamp[..., 1]
+        assert redness.max() > 80
+        assert (redness > 25).sum() > 25, "the glow is wider than the lamp"
+
+
+def test_no_objects():
+    rendering = RENDERER.render_world(world())
+    assert rendering.visible == {}
+    assert set(np.unique(rendering.index)) == {-1, 0}
+
+
+def test_unknown_probe_counts_nothing():
+    scene = world(Instance("box", box(), 8.0, 0.0), probes=("lamp",))
+    assert RENDERER.render_world(scene).visible == {"lamp": 0}
+
+
+def test_parts_with_the_same_name_are_one_probe():
+    left, right = Instance("pair", box(), 8.0, 1.5), Instance("pair", box(), 8.0, -1.5)
+    both = RENDERER.render_world(world(left, right, probes=("pair",))).visible["pair"]
+    one = RENDERER.render_world(world(left, probes=("pair",))).visible["pair"]
+    assert both > 1.8 * one
+
+
+def test_mirrored_mesh_looks_like_the_mirror_image():
+    plain = box(1, 1, 1.5).transformed(yaw=0.4)
+    mirrored = plain.transformed(scale=(1, -1, 1))
+    flat = Atmosphere(sun_direction=(-0.6, 0.0, 0.8), clouds=0.0)
+    a = RENDERER.render_world(world(Instance("a", plain, 6.0, 0.0), atmosphere=flat))
+    b = RENDERER.render_world(world(Instance("a", mirrored, 6.0, 0.0), atmosphere=flat))
+    box_a = a.picture.pixels[a.index == 1].mean(axis=0)
+    box_b = b.picture.pixels[b.index == 1].mean(axis=0)
+    assert np.abs(box_a - box_b).max() < 3
+    np.testing.assert_array_equal(a.index == 1, (b.index == 1)[:, ::-1])
+
+
+@pytest.mark.parametrize(("yaw", "pitch"), [(0.0, 0.0), (0.3, -0.1), (-0.5, 0.2), (2.0, 0.1)])
+def test_turned_camera_projects_where_it_draws(yaw: float, pitch: float):
+    camera = replace(CAMERA, yaw=yaw, pitch=pitch, x=1.0, y=-2.0)
+    distance, lean = 12.0, 0.15
+    x = camera.x + distance * np.cos(yaw + lean)
+    y = camera.y + distance * np.sin(yaw + lean)
+    ball = box(0.6, 0.6, 0.6)
+    rendering = RENDERER.render_world(
+        world(Instance("ball", ball, float(x), float(y), 1.6), camera=camera)
+    )
+    at, _ = project(camera, [[x, y, 1.9]])
+    rows, columns = np.nonzero(rendering.index == 1)
+    assert len(rows) > 5
+    assert columns.mean() + 0.5 == pytest.approx(at[0, 0], abs=1.0)
+    assert rows.mean() + 0.5 == pytest.approx(at[0, 1], abs=1.0)
+    # A point to the left of the axis is in the left half of the picture.
+    assert at[0, 0] < 64
+
+
+def test_renders_leave_no_trace():
+    first, second = busy_world(), world(Instance("box", box(), 8.0, 0.0), atmosphere=FOG)
+    before = RENDERER.render_world(first)
+    RENDERER.render_world(second)
+    np.random.seed(3)  # noqa: NPY002 - global state must not matter
+    after = EmbreeRenderer().render_world(first)
+    assert before.picture == after.picture
+    assert before.visible == after.visible
+
+
+def test_rain_seed_changes_the_picture_and_nothing_else_does():
+    scene = world(Instance("box", box(), 8.0, 0.0), atmosphere=RAIN)
+    other = replace(scene, atmosphere=replace(RAIN, seed=1))
+    assert RENDERER.render_world(scene).picture != RENDERER.render_world(other).picture
+
+
+def test_same_bytes_in_another_process():
+    code = (
+        "from worlds import busy_world; from vlmfail.rendering.embree import EmbreeRenderer;"
+        "print(EmbreeRenderer().render_world(busy_world()).picture.sha256)"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parent,
+        env={"OMP_NUM_THREADS": "1", "PATH": "", "PYTHONHASHSEED": "7"},
+    )
+    assert out.stdout.strip() == RENDERER.render_world(busy_world()).picture.sha256
+
+
+def test_scene_with_a_world_is_rendered():
+    class Scene:
+        def world(self):
+            return world(Instance("box", box(), 8.0, 0.0))
+
+    rendering = RENDERER.render(Scene())
+    assert isinstance(rendering.picture, Picture)
+    assert rendering.picture == RENDERER.render(Scene().world()).picture
+
+
+def test_wet_road_mirrors_an_object():
+    tall = Instance("box", box(1, 2, 4, (0.9, 0.05, 0.05)), 12.0, 0.0)
+    dry = world(tall, atmosphere=OVERCAST)
+    below = _pixel(9.0, 0.0, 0.0)
+
+    def redness(scene) -> float:
+        pixels = RENDERER.render_world(scene).picture.pixels
+        patch = pixels[below[0] - 3 : below[0] + 4, below[1] - 6 : below[1] + 7].astype(float)
+        return float((patch[..., 0] - patch[..., 1]).mean())
+
+    assert redness(replace(dry, atmosphere=replace(OVERCAST, wetness=1.0))) > redness(dry) + 6
