@@ -1,0 +1,106 @@
+"""All valid sets of a space in a form that is quick to score, find and draw from."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import SetSpace, UsageError
+
+Floats = npt.NDArray[np.floating]
+Indices = npt.NDArray[np.intp]
+
+
+class SetTable:
+    """The valid sets of an enumerable space, addressed by row.
+
+    Members are kept instead of multi-hot rows: a set has at most D of them, so that a linear
+    function of all sets is D look-ups a set. The sum runs in catalogue order on every machine,
+    which a matrix product does not promise.
+
+    Attributes:
+        sizes: Set sizes, `N`.
+    """
+
+    def __init__(self, space: SetSpace, rows: npt.NDArray[np.bool_]) -> None:
+        """Index the multi-hot `rows`, `N x n`."""
+        self._concepts = space.concepts
+        self._column = {concept: i for i, concept in enumerate(space.concepts)}
+        # One flat scan: far quicker than np.nonzero in two dimensions.
+        row, concept = np.divmod(np.flatnonzero(rows), rows.shape[1])
+        self.sizes: Indices = np.bincount(row, minlength=len(rows))
+        position = np.arange(len(row)) - np.repeat(np.cumsum(self.sizes) - self.sizes, self.sizes)
+        # Column n stands for "no further member" and has weight 0.
+        self._members = np.full((self.sizes.max(), len(rows)), rows.shape[1], dtype=np.intp)
+        self._members[position, row] = concept
+
+    @classmethod
+    def of(cls, space: SetSpace) -> SetTable | None:
+        """Return the table of a space, or None when it has too many sets to enumerate."""
+        rows = space.valid_sets()
+        return None if rows is None else cls(space, rows)
+
+    def __len__(self) -> int:
+        """Number of valid sets."""
+        return len(self.sizes)
+
+    def candidate(self, row: int) -> frozenset[str]:
+        """Return the set at `row`."""
+        members = self._members[: self.sizes[row], row]
+        return frozenset(self._concepts[i] for i in members)
+
+    def find(self, candidate: frozenset[str]) -> int:
+        """Return the row of a valid set.
+
+        Raises:
+            UsageError: When the set is not in the table.
+        """
+        found = np.flatnonzero(self.sizes == len(candidate))
+        for position, member in enumerate(sorted(self._column[c] for c in candidate)):
+            found = found[self._members[position, found] == member]
+        if len(found) != 1:
+            raise UsageError(f"{{{'+'.join(sorted(candidate))}}} is not a valid set of this space")
+        return int(found[0])
+
+    def multi_hot(self, rows: Indices) -> npt.NDArray[np.float64]:
+        """Return multi-hot vectors of `rows`, `len(rows) x n`."""
+        hot = np.zeros((len(rows), len(self._concepts) + 1))
+        hot[np.arange(len(rows))[:, None], self._members[:, rows].T] = 1.0
+        return hot[:, :-1]
+
+    def scores(self, weights: Floats) -> npt.NDArray[np.float32]:
+        """Return the sum of its members' weights for every set, `N`.
+
+        Args:
+            weights: One weight a concept, `n`.
+        """
+        padded = np.append(weights, 0.0).astype(np.float32)
+        total = padded.take(self._members[0])
+        for members in self._members[1:]:
+            total += padded.take(members)
+        return total
+
+    def neighbours(self, candidate: frozenset[str]) -> Indices:
+        """Return rows one addition, removal or exchange away from `candidate`."""
+        present = np.zeros(len(self._concepts), dtype=np.float32)
+        present[[self._column[concept] for concept in candidate]] = 1.0
+        shared = self.scores(present).astype(np.intp)
+        distance = self.sizes + len(candidate) - 2 * shared
+        # Two exchanged-for-nothing removals also differ by 2; only equal sizes are exchanges.
+        exchanged = (distance == 2) & (self.sizes == len(candidate))
+        return np.flatnonzero((distance == 1) | exchanged)
+
+
+def require_sets(space: object, searcher: str) -> SetSpace:
+    """Return `space` as a space of concept sets.
+
+    Raises:
+        UsageError: When its candidates are something else.
+    """
+    kind = getattr(space, "kind", type(space).__name__)
+    if kind != "concept_set" or not isinstance(space, SetSpace):
+        raise UsageError(
+            f"{searcher} searches concept sets, and this env's candidates are of kind {kind!r}: "
+            "take `--searcher random` or an agent made for them. See `vlmfail list`."
+        )
+    return space

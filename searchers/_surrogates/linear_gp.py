@@ -1,0 +1,170 @@
+"""Gaussian process with a DotProduct + White kernel, solved as Bayesian linear regression."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.optimize import minimize
+
+Array = npt.NDArray[np.float64]
+
+#: scikit-learn's default bounds of sigma_0 and noise_level.
+BOUNDS = (1e-5, 1e5)
+#: What scikit-learn's regressor adds to the kernel's diagonal (its `alpha`).
+DIAGONAL = 1e-10
+
+
+class LinearGP:
+    """GP regression with k(x, x') = σ₀² + x·x' and White noise, at a cost independent of n.
+
+    The prior over functions is that of a linear function with independent standard-normal
+    weights and a bias of variance σ₀², so the posterior is that of Bayesian linear regression on
+    p = features + 1 weights. Observations enter as ΦᵀΦ, Φᵀy and yᵀy alone. Targets are not
+    centred, as scikit-learn's default: the bias takes the mean. Equal to scikit-learn's
+    `GaussianProcessRegressor(DotProduct(sigma_0) + WhiteKernel(noise_level))`; hyperparameters
+    maximise the same likelihood from the same start within the same bounds (Rasmussen &
+    Williams, 2006, sections 2.1 and 5.4).
+
+    Attributes:
+        sigma_0: Standard deviation of the bias.
+        noise_level: Variance of the noise.
+        n: Number of observations.
+    """
+
+    def __init__(self, features: int, *, sigma_0: float = 1.0, noise_level: float = 1.0) -> None:
+        """Start without observations, with scikit-learn's initial hyperparameters.
+
+        Args:
+            features: Length of the inputs.
+            sigma_0: Standard deviation of the bias.
+            noise_level: Variance of the noise.
+        """
+        self.sigma_0 = sigma_0
+        self.noise_level = noise_level
+        self.n = 0
+        self._start = (sigma_0, noise_level)
+        self._gram: Array = np.zeros((features + 1, features + 1))
+        self._moment: Array = np.zeros(features + 1)
+        self._square = 0.0
+
+    def add(self, inputs: npt.ArrayLike, targets: npt.ArrayLike) -> None:
+        """Add observations.
+
+        Args:
+            inputs: `k x features`.
+            targets: `k`.
+        """
+        x = np.atleast_2d(np.asarray(inputs, dtype=np.float64))
+        y = np.asarray(targets, dtype=np.float64)
+        if x.shape != (len(y), len(self._moment) - 1):
+            raise ValueError(
+                f"inputs: expected shape ({len(y)}, {len(self._moment) - 1}), got {x.shape}"
+            )
+        phi = np.column_stack([x, np.ones(len(x))])
+        self._gram += phi.T @ phi
+        self._moment += phi.T @ y
+        self._square += float(y @ y)
+        self.n += len(y)
+
+    def fit(self) -> None:
+        """Set the hyperparameters that maximise the log marginal likelihood.
+
+        From the initial ones, as scikit-learn's optimiser: the result depends on the
+        observations alone, not on earlier fits.
+        """
+        if self.n == 0:
+            self.sigma_0, self.noise_level = self._start
+            return
+        bound = (math.log(BOUNDS[0]), math.log(BOUNDS[1]))
+        result = minimize(
+            self._likelihood().loss,
+            np.log(self._start),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[bound, bound],
+        )
+        self.sigma_0, self.noise_level = (float(value) for value in np.exp(result.x))
+
+    def log_marginal_likelihood(self, sigma_0: float, noise_level: float) -> float:
+        """Return log p(y | X, σ₀, noise)."""
+        return -self._likelihood().loss(np.log([sigma_0, noise_level]))[0]
+
+    def predict(self, inputs: npt.ArrayLike) -> tuple[Array, Array]:
+        """Return mean (`k`) and covariance (`k x k`) of the latent function, without noise."""
+        mean, factor = self._posterior()
+        x = np.atleast_2d(np.asarray(inputs, dtype=np.float64))
+        phi = np.column_stack([x, np.full(len(x), self.sigma_0)])
+        half = solve_triangular(factor, phi.T, lower=True)
+        return phi @ mean, half.T @ half
+
+    def draw(self, rng: np.random.Generator, count: int) -> tuple[Array, Array]:
+        """Draw latent functions from the posterior.
+
+        Returns:
+            Weights, `count x features`, and biases, `count`.
+        """
+        mean, factor = self._posterior()
+        normal = rng.standard_normal((count, len(mean)))
+        # Precision A = L Lᵀ, so that L⁻ᵀ z has covariance A⁻¹.
+        weights = mean + solve_triangular(factor, normal.T, lower=True, trans="T").T
+        return weights[:, :-1], weights[:, -1] * self.sigma_0
+
+    def _posterior(self) -> tuple[Array, Array]:
+        """Solve for unit-prior weights: the bias column is scaled by σ₀.
+
+        Returns:
+            Mean of the weights, and the lower Cholesky factor of their precision.
+        """
+        variance = self.noise_level + DIAGONAL
+        scale = np.ones(len(self._moment))
+        scale[-1] = self.sigma_0
+        precision = self._gram * scale * scale[:, None] / variance
+        precision.flat[:: len(scale) + 1] += 1.0
+        factor = cholesky(precision, lower=True)
+        return cho_solve((factor, True), self._moment * scale / variance), factor
+
+    def _likelihood(self) -> _Likelihood:
+        return _Likelihood(self._gram, self._moment, self._square, self.n)
+
+
+class _Likelihood:
+    """The likelihood of σ₀ and noise, in the eigenbasis of XᵀX.
+
+    There the weights decouple and the bias is a rank-one term, so that one evaluation costs
+    O(features) after one decomposition.
+    """
+
+    def __init__(self, gram: Array, moment: Array, square: float, n: int) -> None:
+        values, vectors = np.linalg.eigh(gram[:-1, :-1])
+        self._values = np.clip(values, 0.0, None)
+        by_target = moment[:-1] @ vectors
+        by_one = gram[-1, :-1] @ vectors
+        self._products = np.stack([by_target**2, by_one**2, by_target * by_one])
+        self._totals = np.array([square, float(n), moment[-1]])
+        self._n = n
+
+    def loss(self, theta: Array) -> tuple[float, Array]:
+        """Return the negative log marginal likelihood and its gradient.
+
+        Args:
+            theta: log σ₀ and log noise.
+        """
+        bias, noise = math.exp(2.0 * theta[0]), math.exp(theta[1])
+        s = noise + DIAGONAL
+        inverse = 1.0 / (s + self._values)
+        # s yᵀK₀⁻¹y, s 1ᵀK₀⁻¹1 and s 1ᵀK₀⁻¹y for K₀ = XXᵀ + s I, and their slopes in s.
+        yy, ones, cross = (self._totals - self._products @ inverse).tolist()
+        d_yy, d_ones, d_cross = (self._products @ inverse**2).tolist()
+        d = s + bias * ones
+        d_d = 1.0 + bias * d_ones
+        quadratic = (yy - bias * cross**2 / d) / s
+        free = self._n - len(inverse) - 1
+        value = quadratic + free * math.log(s) - float(np.log(inverse).sum()) + math.log(d)
+        by_bias = ones / d - (cross / d) ** 2
+        by_s = (d_yy - bias * cross * (2.0 * d_cross * d - cross * d_d) / d**2 - quadratic) / s
+        by_s += free / s + float(inverse.sum()) + d_d / d
+        gradient = np.array([0.5 * by_bias * 2.0 * bias, 0.5 * by_s * noise])
+        return 0.5 * (value + self._n * math.log(2.0 * math.pi)), gradient

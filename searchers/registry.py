@@ -1,0 +1,102 @@
+"""Searchers by name: built-in rows, entry points of other packages, `module_or_file:Name`."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ..agents.agent import SearchAgent
+from ..core import Registry, UnknownNameError, UsageError
+
+SEARCHERS = Registry(
+    "searcher",
+    "vlmfail.searchers",
+    {
+        "random": "vlmfail.searchers.random_sets:RandomSearch",
+        "beam": "vlmfail.searchers.beam:BeamSearch",
+        "gpts": "vlmfail.searchers.gpts:GPTS",
+    },
+    "See `vlmfail list`.",
+)
+
+
+def searcher_names() -> list[str]:
+    """Return all registered names, built-in ones first."""
+    return SEARCHERS.names()
+
+
+def describe(name: str) -> str:
+    """Return a searcher in one line: the first of its docstring.
+
+    Raises:
+        UnknownNameError: When nothing is registered under `name`.
+    """
+    text = inspect.getdoc(SEARCHERS.load(name)) or ""
+    return text.partition("\n")[0]
+
+
+def make_searcher(
+    spec: str | SearchAgent[Any] | type[SearchAgent[Any]], **args: Any
+) -> SearchAgent[Any]:
+    """Return an agent that is ready to bind.
+
+    Args:
+        spec: A registered name, `module_or_file:Name`, an agent's class, or an agent, which is
+            returned as it is.
+        **args: Arguments of the agent's constructor.
+
+    Raises:
+        UnknownNameError: For a name that is not registered, or an argument that does not exist.
+        UsageError: For wrong values, missing arguments, or something that is no agent.
+    """
+    target = SEARCHERS.load(spec) if isinstance(spec, str) else spec
+    label = spec if isinstance(spec, str) else _label(target)
+    if not callable(target):
+        if args:
+            raise UsageError(
+                f"{label} is an agent already and takes no arguments here, got {', '.join(args)}: "
+                "give its class, or set them when you make it"
+            )
+        return _checked(target, label)
+    _check_args(target, label, args)
+    try:
+        return _checked(target(**args), label)
+    except TypeError as error:
+        # Abstract methods left out, or a value of a wrong type that the constructor found.
+        raise UsageError(f"searcher {label} cannot be made: {error}") from error
+
+
+def _check_args(target: Any, label: str, args: dict[str, Any]) -> None:
+    parameters = inspect.signature(target).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return
+    by_name = {
+        parameter.name: parameter
+        for parameter in parameters
+        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    }
+    for name in args:
+        if name not in by_name:
+            raise UnknownNameError(f"argument of searcher {label}", name, by_name)
+    missing = [
+        name
+        for name, parameter in by_name.items()
+        if parameter.default is parameter.empty and name not in args
+    ]
+    if missing:
+        raise UsageError(f"searcher {label} needs the arguments {', '.join(missing)}")
+
+
+def _checked(agent: Any, label: str) -> SearchAgent[Any]:
+    missing = [name for name in ("bind", "ask", "tell") if not callable(getattr(agent, name, None))]
+    if missing:
+        raise UsageError(
+            f"{label} is no search agent: it lacks {', '.join(missing)}. "
+            "Subclass vlmfail.agents.SearchAgent."
+        )
+    checked: SearchAgent[Any] = agent
+    return checked
+
+
+def _label(target: Any) -> str:
+    return target.__name__ if isinstance(target, type) else type(target).__name__
