@@ -1,7 +1,7 @@
 """The driving concepts (Revelio Table 4) and the distances that they stand for, as data.
 
 Ids, categories and descriptions are the paper's; roles, kinds and the range of a bare "directly
-ahead" are ours. A folder with files of the same names replaces the data (`DrivingDomain(data=...)`).
+ahead" are ours. A folder with files of the same names replaces the data: `DrivingDomain(data=folder)`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def load(model: type[M], name: str, folder: Path | None = None) -> M:
             )
         if (folder / name).exists():
             path = folder / name
-    return _read(model, path, path.stat().st_mtime_ns)
+    data: M = _read(model, path, path.stat().st_mtime_ns)
+    return data
 
 
 @lru_cache(maxsize=32)
@@ -68,6 +69,7 @@ class Concept(Data):
         description: What it shows, in the paper's words.
         kind: Kind of the object that it places, if it places one.
         distance: The range at which the object stands, or to which a modifier moves one.
+        place: Where a location modifier puts the movable entity.
     """
 
     id: str
@@ -76,6 +78,7 @@ class Concept(Data):
     description: str
     kind: str | None = None
     distance: Range | None = None
+    place: Literal["lane", "sidewalk"] | None = None
 
 
 class Ranges(Data):

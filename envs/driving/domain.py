@@ -1,0 +1,191 @@
+"""The driving world: concept set → scene, question and right answer."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from ...core import Question, Renderer, Rendering, Truth, UnknownNameError
+from ..concept_sets import ConceptSetSpace
+from . import assets, town, weather
+from .catalogue import Concept, catalogue
+from .footprint import footprint
+from .placement import Order, Placer, orders, sidewalk_openings
+from .prompt import prompt
+from .rules import MAX_SET_SIZE, rules
+from .scene import EGO_WIDTH, SIGNAL_SETBACK, SIGNAL_Y, DrivingScene, Signal
+from .truth import direction, stopping_distance, truth
+
+EGO_JITTER = 0.25
+"""Lateral offset of the ego from the lane's centre, uniform within plus or minus, m. Ours."""
+
+CAMERA_JITTER = math.radians(1.0)
+"""Yaw of the camera, uniform within plus or minus. Ours."""
+
+CONTACT_MARGIN = 0.1
+"""Near things are touched at least this much before half braking ends, m: truth does not hang on
+a centimetre. Ours.
+"""
+
+OBJECT_PIXELS = 40
+"""Visible pixels that a deciding object needs. Ours: about the 3 x 13 pixels of a person 60 m away,
+from where on people no longer tell what a thing is.
+"""
+
+LAMP_PIXELS = 12
+"""Visible pixels that a deciding lamp needs. Ours: a disc of 4 pixels, which people still see as
+red or green.
+"""
+
+RENDERERS = ("embree",)
+
+
+class DrivingDomain:
+    """Revelio's driving domain (§4, Table 4, App. B.1, C.1); implements `core.Domain`.
+
+    Args:
+        data: Folder with any of ``catalogue.json``, ``rules.json`` and ``prompt.json`` that
+            replace the packaged ones.
+        max_size: Largest concept set.
+    """
+
+    name = "driving"
+    attempts = 8
+
+    def __init__(self, data: str | Path | None = None, max_size: int = MAX_SET_SIZE) -> None:
+        folder = None if data is None else Path(data)
+        self.catalogue = catalogue(folder)
+        self.rules = rules(folder)
+        self.prompt = prompt(folder)
+        self.space: ConceptSetSpace = self.rules.space(self.catalogue, max_size)
+        self._question = self.prompt.question()
+
+    def sample_scene(self, candidate: frozenset[str], rng: np.random.Generator) -> DrivingScene:
+        """Sample a scene of a valid concept set.
+
+        Raises:
+            SceneError: The objects cannot be placed without overlap.
+        """
+        return self._scene(self.catalogue.select(candidate), rng)
+
+    def sample_empty_road(
+        self, rng: np.random.Generator, candidate: frozenset[str] = frozenset()
+    ) -> DrivingScene:
+        """Sample a scene of any set, e.g. a road without a named thing on it.
+
+        No valid set shows a plain road (rule D4); models trained on valid sets alone learn that
+        an empty road means braking.
+        """
+        return self._scene(self.catalogue.select(candidate), rng)
+
+    def _scene(self, chosen: tuple[Concept, ...], rng: np.random.Generator) -> DrivingScene:
+        place = self._town(chosen, rng)
+        backdrop = int(rng.integers(town.BACKDROPS))
+        sky = next((concept.id for concept in chosen if concept.role == "weather"), None)
+        atmosphere = weather.atmosphere(sky, rng)
+        ego_y = EGO_JITTER * (2.0 * rng.random() - 1.0)
+        camera_yaw = CAMERA_JITTER * (2.0 * rng.random() - 1.0)
+        wanted = orders(chosen)
+        gap = self._junction(chosen, wanted, rng)
+        ego_x = town.backdrop(place, backdrop).ego_x(gap, rng)
+        signal = self._signal(chosen, gap, rng)
+        fixed = []
+        if signal is not None:
+            mast = footprint("traffic_light_body", signal.variant)
+            fixed.append(mast.corners(math.pi, signal.x, signal.y))
+        placer = Placer(
+            self.catalogue.ranges,
+            ego_y=ego_y,
+            corridor=(ego_y - EGO_WIDTH / 2, ego_y + EGO_WIDTH / 2),
+            contact_limit=stopping_distance("slow_down") - CONTACT_MARGIN,
+            fixed=fixed,
+            openings=sidewalk_openings(() if gap is None else (gap,)),
+        )
+        return DrivingScene(
+            town=place,
+            backdrop=backdrop,
+            ego_x=ego_x,
+            ego_y=ego_y,
+            camera_yaw=camera_yaw,
+            weather=sky,
+            atmosphere=atmosphere,
+            objects=placer.place(wanted, rng) if wanted else (),
+            signal=signal,
+            junction_gap=gap,
+        )
+
+    @staticmethod
+    def _town(chosen: tuple[Concept, ...], rng: np.random.Generator) -> str:
+        drawn = town.TOWNS[int(rng.integers(len(town.TOWNS)))]
+        named = next((concept.id for concept in chosen if concept.role == "town"), None)
+        return drawn if named is None else named.removeprefix("town_")
+
+    def _junction(
+        self, chosen: tuple[Concept, ...], wanted: list[Order], rng: np.random.Generator
+    ) -> float | None:
+        """Draw the gap to the stop line; leaves sidewalk at the far range for what goes there."""
+        if not any(concept.role in ("light", "intersection") for concept in chosen):
+            return None
+        ranges = self.catalogue.ranges
+        low, high = ranges.junction
+        gap = low + (high - low) * rng.random()
+        if not any(order.on_sidewalk and order.distance == "far" for order in wanted):
+            return gap
+        for _ in range(50):
+            (start, end), *_ = sidewalk_openings((gap,))
+            if start >= ranges.far[0] + 3.0 or end <= ranges.far[1] - 1.0:
+                return gap
+            gap = low + (high - low) * rng.random()
+        return gap
+
+    def _signal(
+        self, chosen: tuple[Concept, ...], gap: float | None, rng: np.random.Generator
+    ) -> Signal | None:
+        light = next((concept for concept in chosen if concept.role == "light"), None)
+        if light is None or light.kind is None or gap is None:
+            return None
+        colour: Literal["red", "green"] = "red" if light.kind.endswith("red") else "green"
+        variant = int(rng.integers(assets.VARIANTS["traffic_light_body"]))
+        return Signal(light.id, light.kind, colour, variant, gap + SIGNAL_SETBACK, SIGNAL_Y)
+
+    def question(self, scene: DrivingScene) -> Question:
+        """Return the one question, the same for every scene."""
+        return self._question
+
+    def truth(self, scene: DrivingScene) -> Truth:
+        """Return the right answer, computed from where things stand (A1-A5)."""
+        return truth(scene, self.rules.expected_action)
+
+    def unseen(self, scene: DrivingScene, truth: Truth, rendering: Rendering) -> str | None:
+        """Return which deciding object cannot be seen and why, or None when all can.
+
+        A renderer that cannot tell (``visible`` is None) is believed.
+        """
+        if rendering.visible is None:
+            return None
+        for name in truth.deciding:
+            lamp = scene.signal is not None and name == scene.signal.name
+            needed = LAMP_PIXELS if lamp else OBJECT_PIXELS
+            seen = rendering.visible.get(name, 0)
+            if seen < needed:
+                return f"{name} decides the answer and shows {seen} pixels, {needed} are needed"
+        return None
+
+    def direction(self, truth: Truth, answer: str) -> str | None:
+        """Return the direction of an answer's error, None when it is right."""
+        return direction(truth, answer)
+
+    def make_renderer(self, name: str) -> Renderer:
+        """Return a renderer of driving scenes.
+
+        Raises:
+            UnknownNameError: There is none of that name.
+        """
+        if name != "embree":
+            raise UnknownNameError("driving renderer", name, RENDERERS, "See `vlmfail list`.")
+        from ...rendering.embree import EmbreeRenderer
+
+        return EmbreeRenderer()
