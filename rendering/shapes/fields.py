@@ -26,11 +26,13 @@ class Field:
         value: Maps points `n x 3` to `n` distances, m (approximate away from the surface).
         low: Lowest corner of a box that holds the inside.
         high: Highest corner.
+        creases: Pairs of fields whose zero surfaces meet in a sharp edge.
     """
 
     value: Callable[[F64], F64]
     low: F64
     high: F64
+    creases: tuple[tuple[Field, Field], ...] = ()
 
     def moved(self, rotation: F64, shift: Point) -> Field:
         """Return the field turned by the `3 x 3` matrix, then shifted."""
@@ -49,7 +51,12 @@ class Field:
         )
         turned = corners @ rotation.T + t
         inner = self.value
-        return Field(lambda p: inner((p - t) @ rotation), turned.min(axis=0), turned.max(axis=0))
+        return Field(
+            lambda p: inner((p - t) @ rotation),
+            turned.min(axis=0),
+            turned.max(axis=0),
+            tuple((a.moved(rotation, shift), b.moved(rotation, shift)) for a, b in self.creases),
+        )
 
 
 def ellipsoid(centre: Point, radii: Point) -> Field:
@@ -100,12 +107,8 @@ def blend(fields: Sequence[Field], smooth: float) -> Field:
         return out
 
     low = np.min([f.low for f in fields], axis=0) - smooth / 4
-    return Field(value, low, np.max([f.high for f in fields], axis=0) + smooth / 4)
-
-
-def without(field: Field, cutter: Field) -> Field:
-    """Return what of `field` lies outside `cutter`."""
-    return Field(lambda p: np.maximum(field.value(p), -cutter.value(p)), field.low, field.high)
+    high = np.max([f.high for f in fields], axis=0) + smooth / 4
+    return Field(value, low, high, tuple(pair for f in fields for pair in f.creases))
 
 
 def half_space(field: Field, normal: Point, offset: float) -> Field:
@@ -119,12 +122,9 @@ def half_space(field: Field, normal: Point, offset: float) -> Field:
                 high[axis] = min(high[axis], offset)
             else:
                 low[axis] = max(low[axis], -offset)
-    return Field(lambda p: np.maximum(field.value(p), p @ n - offset), low, high)
-
-
-def grown(field: Field, by: float) -> Field:
-    """Return the field's offset surface, `by` metres outside (a layer of cloth over a body)."""
-    return Field(lambda p: field.value(p) - by, field.low - by, field.high + by)
+    plane = Field(lambda p: p @ n - offset, low, high)
+    creases = (*field.creases, (field, plane))
+    return Field(lambda p: np.maximum(field.value(p), p @ n - offset), low, high, creases)
 
 
 def gradient(field: Field, points: F64, step: float = 1e-3) -> F64:
@@ -160,24 +160,63 @@ def surface(
     vertices, faces = _surface_nets(f)
     v = origin + vertices * h
     for _ in range(3):
-        g = gradient(field, v)
-        squared = np.maximum(np.einsum("ij,ij->i", g, g), 0.05)
-        move = -field.value(v)[:, None] * g / squared[:, None]
-        v = v + np.clip(move, -0.5 * h, 0.5 * h)
-    g = gradient(field, v)
-    g /= np.maximum(np.linalg.norm(g, axis=1, keepdims=True), 1e-9)
+        v = v + np.clip(_newton(field, v), -0.5 * h, 0.5 * h)
+    v, edges = _snap(field, v, float(h.max()))
     corners = v[faces]
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     area = np.linalg.norm(across, axis=1)
-    faces = faces[area > 1e-9]
+    faces, across = faces[area > 1e-9], across[area > 1e-9]
+    own = across / np.linalg.norm(across, axis=1, keepdims=True)
+    normals = _unit(gradient(field, v))[faces]
+    for index, first, second in edges:
+        # Either side of a sharp edge has its own normal: each corner takes that of its face.
+        on_edge = np.zeros(len(v), dtype=bool)
+        on_edge[index] = True
+        face, corner = np.nonzero(on_edge[faces])
+        points = v[faces[face, corner]]
+        a, b = _unit(gradient(first, points)), _unit(gradient(second, points))
+        agree_a = np.einsum("ij,ij->i", a, own[face])
+        agree_b = np.einsum("ij,ij->i", b, own[face])
+        normals[face, corner] = np.where((agree_a > agree_b)[:, None], a, b)
+    agree = np.einsum("fci,fi->fc", normals, own)
+    normals = np.where((agree < 0.3)[..., None], own[:, None, :], normals)
     built = Mesh.build(v, faces, colour, material, 0.0)
-    normals = g[faces]
-    # Across a crease the gradient belongs to one side only: keep the face's own normal there.
-    agree = np.einsum("fci,fci->fc", normals, built.normals.astype(np.float64))
-    normals = np.where((agree < 0.3)[..., None], built.normals, normals)
     return Mesh(
         built.vertices, built.faces, built.colours, built.materials, normals.astype(np.float32)
     )
+
+
+def _unit(vectors: F64) -> F64:
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
+
+
+def _newton(field: Field, points: F64) -> F64:
+    """Return the step of each point towards the field's zero surface."""
+    g = gradient(field, points)
+    squared = np.maximum(np.einsum("ij,ij->i", g, g), 0.05)
+    return np.asarray(-field.value(points)[:, None] * g / squared[:, None])
+
+
+def _snap(
+    field: Field, points: F64, step: float
+) -> tuple[F64, list[tuple[npt.NDArray[np.int64], Field, Field]]]:
+    """Move points near a sharp edge onto it; return them and who was moved for which pair."""
+    out, moved = points.copy(), []
+    for first, second in field.creases:
+        near = np.abs(first.value(points)) < 0.75 * step
+        near &= np.abs(second.value(points)) < 0.75 * step
+        index = np.flatnonzero(near)
+        if not len(index):
+            continue
+        target = points[index]
+        for _ in range(4):
+            target = target + _newton(first, target)
+            target = target + _newton(second, target)
+        kept = np.abs(field.value(target)) < 0.1 * step  # else the edge is buried by a blend
+        kept &= np.linalg.norm(target - points[index], axis=1) < 1.2 * step
+        out[index[kept]] = target[kept]
+        moved.append((index[kept], first, second))
+    return out, moved
 
 
 def _surface_nets(f: F64) -> tuple[F64, npt.NDArray[np.int64]]:

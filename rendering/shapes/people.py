@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..mesh import Material, Mesh
-from .fields import Field, blend, ellipsoid, half_space, limb, surface, without
+from .fields import Field, blend, ellipsoid, half_space, limb, surface
 from .primitives import Colour
 from .primitives import ellipsoid as ball
 
@@ -154,9 +154,9 @@ def skeleton(person: Person) -> Skeleton:
     young = float(np.clip((7.5 - person.heads) / 3.0, 0.0, 1.0))
     trunk = turn(pitch=pose.lean)
     pelvis = np.array([pose.pelvis[0], 0.0, pose.pelvis[1]]) * unit
-    shoulder = (0.118 if not person.woman else 0.104) * (1 + 0.06 * young) * person.width
-    hip = (0.060 if not person.woman else 0.064) * person.width
-    rise = 0.315 + 0.01 * young
+    shoulder = (0.112 if not person.woman else 0.097) * (1 + 0.04 * young) * person.width
+    hip = (0.053 if not person.woman else 0.055) * person.width
+    rise = 0.297 + 0.005 * young
     hips, knees, ankles, shoulders, elbows, wrists = [], [], [], [], [], []
     thigh, shin = 0.285 - 0.02 * young, 0.275 - 0.02 * young
     upper, fore = 0.195 - 0.015 * young, 0.172 - 0.015 * young
@@ -285,7 +285,7 @@ def _head(person: Person, bones: Skeleton) -> list[Mesh]:
         0.27 * bones.head_height * (1 - 0.15 * person.woman),
         0.24 * bones.head_height,
     )
-    out.append(surface(neck, 0.028 * bones.unit / 1.5, skin, Material.SKIN))
+    out.append(surface(neck, 0.19 * bones.head_height, skin, Material.SKIN))
     return out
 
 
@@ -296,7 +296,7 @@ def _hair(person: Person) -> list[Mesh]:
     cap = half_space(
         blend([shell[0], ellipsoid((-0.16, 0.0, -0.10), (0.30, 0.34, 0.34))], 0.08),
         (0.80, 0.0, -0.60),
-        0.13 if person.hair_style == "short" else 0.16,
+        0.06 if person.hair_style == "short" else 0.09,
     )
     if person.hair_style == "long":
         fall = [
@@ -324,8 +324,11 @@ def torso_fields(person: Person, bones: Skeleton, grow: float = 0.0) -> list[Fie
         ellipsoid((0.004, 0, 0.225), (depth + 0.006, chest_y, 0.135)),
         ellipsoid((0.006 + 0.012 * young, 0, 0.10), (depth - 0.004 + 0.012 * young, waist_y, 0.14)),
         ellipsoid((-0.006, 0, 0.0), (depth + 0.002, hip_y, 0.085)),
-        limb((-0.008, -0.085 * w, 0.305), (-0.008, 0.085 * w, 0.305), 0.038, 0.038),
-        limb((-0.01, 0, 0.30), (-0.008, 0, 0.365), 0.062, 0.040),
+        *(
+            limb((-0.010, 0, 0.325), (-0.008, s * 0.095 * w, 0.293), 0.040, 0.033)
+            for s in (1.0, -1.0)
+        ),
+        limb((-0.01, 0, 0.30), (-0.006, 0, 0.358), 0.060, 0.042),
     ]
     if person.woman:
         shapes += [ellipsoid((0.055, s * 0.044, 0.215), (0.040, 0.042, 0.042)) for s in (1.0, -1.0)]
@@ -364,18 +367,23 @@ def top_surface(
     u = bones.unit
     cloth = 0.006 * u + grow
     parts = torso_fields(person, bones, cloth)
-    flare = 0.008 * u if person.hem > 0.1 else 0.0
-    if person.hem > 0.06:
-        low = bones.on_trunk(0, 0, -person.hem)
-        y = (0.098 + 0.012 * person.woman) * person.width * u + cloth + flare
-        parts.append(limb(bones.pelvis, low, y * 0.92, y, (0.80, 1.0, 1.0)))
+    # The hem hangs clear of the hips and thighs.
+    flare = (0.010 if person.hem > 0.1 else 0.0) * u
+    low = bones.on_trunk(0, 0, -person.hem - 0.03)
+    y = (0.105 + 0.010 * person.woman) * person.width * u + cloth
+    parts.append(limb(bones.on_trunk(0, 0, 0.04), low, y, y + 0.004 * u + flare, (0.72, 1.0, 1.0)))
+    if person.hem > 0.06:  # long tops lie over the thighs
+        thigh = 0.056 * person.width * u + cloth + 0.004 * u
+        for h, k in zip(bones.hips, bones.knees, strict=True):
+            share = person.hem + 0.03
+            parts.append(limb(h, h + (k - h) * min(share / 0.28, 1.0), thigh, thigh))
     trunk = blend(parts, 0.05 * u)
     down = -bones.trunk[:, 2]
     trunk = half_space(trunk, down, float(down @ bones.on_trunk(0, 0, -person.hem)))
     if sleeves:
         arms = sleeve_fields(person, bones, cloth, short=person.sleeves == "short")
-        trunk = blend([trunk, *arms], 0.028 * u)
-    return surface(trunk, np.array([0.034, 0.034, 0.042]) * u / 1.5, person.top, Material.CLOTH)
+        trunk = blend([trunk, *arms], 0.034 * u)
+    return surface(trunk, np.array([0.038, 0.036, 0.044]) * u / 1.5, person.top, Material.CLOTH)
 
 
 def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:
@@ -383,10 +391,13 @@ def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:
     step = np.array([0.030, 0.030, 0.040]) * u / 1.5
     parts = [top_surface(person, bones)]
     if person.sleeves == "short":
-        arms = blend(sleeve_fields(person, bones), 0.02 * u)
-        parts.append(surface(arms, step * 0.95, person.skin, Material.SKIN))
+        for i in (0, 1):
+            s, e, w = bones.shoulders[i], bones.elbows[i], bones.wrists[i]
+            upper = limb(s + (e - s) * 0.5, e, 0.034 * u, 0.030 * u)
+            arm = blend([upper, limb(e, w, 0.030 * u, 0.022 * u)], 0.02 * u)
+            parts.append(surface(arm, step, person.skin, Material.SKIN))
     wide = person.width * (1.04 if person.woman else 1.0)
-    hip = ellipsoid(np.zeros(3), np.array([0.074, 0.106 * wide, 0.085]) * u).moved(
+    hip = ellipsoid(np.zeros(3), np.array([0.072, 0.104 * wide, 0.085]) * u).moved(
         bones.trunk, bones.pelvis
     )
     bare = person.legs != "trousers"
@@ -394,7 +405,10 @@ def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:
     legs = []
     for i in (0, 1):
         h, k, a = bones.hips[i], bones.knees[i], bones.ankles[i]
-        legs.append(limb(h, k, 0.058 * u * wide + cloth, 0.039 * u + cloth))
+        above = h + (k - h) * 0.4 if person.legs in ("shorts", "skirt") else h  # the rest is hidden
+        legs.append(
+            limb(above, k, (0.048 if bare else 0.054 * wide) * u + cloth, 0.038 * u + cloth)
+        )
         legs.append(limb(k, a, 0.039 * u + cloth, 0.026 * u + cloth * 1.6))
         if bare:
             calf = k + (a - k) * 0.3
@@ -415,7 +429,7 @@ def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:
         return parts
     share = 0.85 if person.legs == "shorts" else 0.22
     short = [
-        limb(h, h + (k - h) * share, 0.064 * u * wide + 0.006 * u, 0.058 * u + 0.004 * u)
+        limb(h, h + (k - h) * share, 0.060 * u * wide, 0.058 * u)
         for h, k in zip(bones.hips, bones.knees, strict=True)
     ]
     parts.append(surface(blend([hip, *short], 0.03 * u), leg_step, person.bottom))
@@ -483,8 +497,3 @@ def _feet(person: Person, bones: Skeleton) -> list[Mesh]:
         shoe = half_space(shape, (0, 0, -1), -sole).moved(rotation, ankle)
         parts.append(surface(shoe, 0.032 * u / 1.5, person.shoes, Material.GLOSSY))
     return parts
-
-
-def without_front(shape: Field, offset: float) -> Field:
-    """Return what of a field lies behind the plane x = offset."""
-    return without(shape, half_space(shape, (-1, 0, 0), -offset))

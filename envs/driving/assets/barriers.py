@@ -58,9 +58,9 @@ def _chain(
     y = start + (end - start) * t
     z = top - sag * 4 * t * (1 - t)
     length = np.r_[0.0, np.cumsum(np.hypot(np.diff(y), np.diff(z)))]
-    count = max(int(round(length[-1] / 0.098)), 4)
+    count = max(int(round(length[-1] / 0.125)), 4)
     s = (np.arange(count) + 0.5) / count * length[-1]
-    link = torus(0.038, 0.0125, segments=8, sides=4)
+    link = torus(0.048, 0.017, segments=8, sides=4)
     links = []
     for k, at in enumerate(s):
         yk, zk = float(np.interp(at, length, y)), float(np.interp(at, length, z))

@@ -175,7 +175,7 @@ def _wheel(x: float, side: float, half: float, radius: float) -> list[Mesh]:
         tyre,
         disc(radius * 0.66, 0.012, (x, hub_y, radius), (0.62, 0.63, 0.65), Material.METAL, 22,
              (0, 1, 0)),
-        disc(radius * 1.17, 0.01, (x, side * (half - 0.002), radius * 1.04), _BLACK,
+        disc(radius * 1.13, 0.01, (x, side * (half - 0.002), radius * 1.13), _BLACK,
              Material.MATTE, 26, (0, 1, 0)),
     ]  # fmt: skip
     for k in range(5):
