@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..mesh import Material, Mesh
 from .fields import Field, blend, ellipsoid, half_space, limb, surface
-from .primitives import Colour
+from .primitives import Colour, bands, cut, paint_where
 from .primitives import ellipsoid as ball
 
 F64 = npt.NDArray[np.float64]
@@ -70,6 +70,9 @@ class Person:
         sleeves: "long" or "short".
         legs: "trousers", "shorts", "skirt" or "nappy".
         hem: How far the top reaches below the hips, in body heights (0.02 shirt, 0.2 coat).
+        detail: What is on the top: "plain", "zip" (a zip and an open collar), "open" (a wide
+            collar over a shirt) or "stripes".
+        inner: Colour of the shirt below, of the zip, of the stripes.
         pose: The pose.
     """
 
@@ -86,6 +89,8 @@ class Person:
     sleeves: str = "long"
     legs: str = "trousers"
     hem: float = 0.03
+    detail: str = "plain"
+    inner: Colour = (0.93, 0.93, 0.92)
     pose: Pose = field(default_factory=Pose)
 
 
@@ -380,10 +385,62 @@ def top_surface(
     trunk = blend(parts, 0.05 * u)
     down = -bones.trunk[:, 2]
     trunk = half_space(trunk, down, float(down @ bones.on_trunk(0, 0, -person.hem)))
+    trunk = half_space(trunk, -down, float(-down @ bones.on_trunk(0, 0, 0.372)))
     if sleeves:
         arms = sleeve_fields(person, bones, cloth, short=person.sleeves == "short")
         trunk = blend([trunk, *arms], 0.034 * u)
-    return surface(trunk, np.array([0.038, 0.036, 0.044]) * u / 1.5, person.top, Material.CLOTH)
+    mesh = surface(trunk, np.array([0.038, 0.036, 0.044]) * u / 1.5, person.top, Material.CLOTH)
+    return _detailed(mesh, person, bones)
+
+
+def _detailed(mesh: Mesh, person: Person, bones: Skeleton) -> Mesh:
+    """Paint zip, collar or stripes onto a top."""
+    u = bones.unit
+    if person.detail in ("zip", "open"):
+        wide = person.detail == "open"
+        mesh = collar(mesh, bones, 0.20 if wide else 0.31, 0.33 if wide else 0.5, person.inner)
+        half = (0.004 if wide else 0.006) * u
+        mesh = cut(cut(mesh, (0, 1, 0), -half), (0, 1, 0), half)
+        front = bones.trunk[:, 0]
+        start = float(front @ bones.pelvis)
+        top = 0.20 if wide else 0.31
+        high = float(bones.on_trunk(0, 0, top)[2])
+        dark = tuple(c * 0.45 for c in person.top) if wide else person.inner
+        mesh = paint_where(
+            mesh,
+            lambda m: (np.abs(m[:, 1]) < half) & (m @ front > start + 0.02 * u) & (m[:, 2] < high),
+            dark,
+        )
+    elif person.detail == "stripes":
+        z = bones.pelvis[2]
+        limits = [(z + a * u, z + (a + 0.028) * u) for a in (0.05, 0.11, 0.17, 0.23)]
+        mesh = bands(mesh, 2, limits, person.inner)
+    return mesh
+
+
+def collar(mesh: Mesh, bones: Skeleton, depth: float, slope: float, colour: npt.ArrayLike) -> Mesh:
+    """Paint the V of an open collar.
+
+    Args:
+        mesh: A top.
+        bones: The wearer.
+        depth: Height of the V's tip over the hips, in body heights.
+        slope: Half width over height of the V.
+        colour: What shows in it.
+    """
+    tip = bones.on_trunk(0, 0, depth)
+    sides = [bones.trunk @ np.array([0.0, s, -slope]) for s in (1.0, -1.0)]
+    front = bones.trunk[:, 0]
+    for side in sides:
+        mesh = cut(mesh, tuple(side), float(side @ tip))
+    middle = float(front @ bones.on_trunk(0.02, 0, depth))
+    return paint_where(
+        mesh,
+        lambda m: np.logical_and.reduce(
+            [m @ side < side @ tip for side in sides] + [m @ front > middle]
+        ),
+        colour,
+    )
 
 
 def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:

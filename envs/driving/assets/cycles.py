@@ -50,7 +50,7 @@ def _fields(person: Person) -> dict[str, object]:
 
 
 SITTERS: tuple[Person, ...] = (
-    Person(height=1.76, top=(0.72, 0.20, 0.18), bottom=(0.17, 0.22, 0.36), hair=(0.42, 0.40, 0.38)),
+    Person(height=1.76, detail='zip', top=(0.72, 0.20, 0.18), bottom=(0.17, 0.22, 0.36), hair=(0.42, 0.40, 0.38)),
     Person(
         height=1.66, woman=True, hair_style="long", hair=(0.50, 0.30, 0.14),
         top=(0.25, 0.50, 0.72), bottom=(0.25, 0.24, 0.25),
@@ -146,16 +146,16 @@ def wheelchair(variant: int) -> Mesh:
 _RIDING = Pose(
     pelvis=(-0.20 / 1.52, 0.985 / 1.52),
     lean=0.50,
-    hands=((0.38 / 1.52, 0.25 / 1.52, 1.03 / 1.52), (0.38 / 1.52, -0.25 / 1.52, 1.03 / 1.52)),
+    hands=((0.26 / 1.52, 0.275 / 1.52, 1.045 / 1.52), (0.26 / 1.52, -0.275 / 1.52, 1.045 / 1.52)),
     feet=((0.10 / 1.52, 0.12 / 1.52, 0.27 / 1.52), (-0.04 / 1.52, -0.12 / 1.52, 0.50 / 1.52)),
     elbows=(-0.4, 0.7, -0.8),
     knees=(1.0, 0.05, 0.4),
     toes=(0.15, 0.05),
 )
 RIDERS: tuple[Person, ...] = (
-    Person(height=1.75, top=(0.90, 0.25, 0.12), bottom=(0.08, 0.08, 0.10), legs="shorts",
+    Person(height=1.75, detail='zip', inner=(0.1,0.1,0.1), top=(0.90, 0.25, 0.12), bottom=(0.08, 0.08, 0.10), legs="shorts",
            shoes=(0.9, 0.9, 0.9), pose=_RIDING),
-    Person(height=1.70, woman=True, hair_style="ponytail", top=(0.20, 0.62, 0.78),
+    Person(height=1.70, woman=True, hair_style="ponytail", detail='stripes', top=(0.20, 0.62, 0.78),
            bottom=(0.15, 0.15, 0.22), pose=_RIDING),
     Person(height=1.80, skin=(0.45, 0.30, 0.22), top=(0.90, 0.80, 0.15),
            bottom=(0.30, 0.33, 0.40), pose=_RIDING),

@@ -10,6 +10,7 @@ from ....rendering.shapes.people import (
     Person,
     Pose,
     Skeleton,
+    collar,
     head_frame,
     person_mesh,
     skeleton,
@@ -24,16 +25,16 @@ _OTHER_STEP = replace(
     toes=(0.55, -0.15),
 )
 _RAISED = Pose(hands=((0.03, 0.185, 0.515), (0.20, -0.22, 1.13)), elbows=(0.1, 1.0, -0.4))
-_STOP = Pose(hands=((0.03, 0.185, 0.515), (0.30, -0.14, 0.93)), elbows=(-0.2, 0.8, -1.0))
+_STOP = Pose(hands=((0.03, 0.185, 0.515), (0.20, -0.20, 1.00)), elbows=(0.1, 0.7, -1.0))
 
 ADULTS: tuple[Person, ...] = (
-    Person(height=1.80, top=(0.20, 0.33, 0.62), bottom=(0.13, 0.14, 0.18), hem=0.06),
+    Person(height=1.80, top=(0.20, 0.33, 0.62), bottom=(0.13, 0.14, 0.18), hem=0.06, detail='zip'),
     Person(
         height=1.66, woman=True, hair_style="long", hair=(0.30, 0.17, 0.08),
-        top=(0.78, 0.16, 0.18), bottom=(0.16, 0.20, 0.34), hem=0.16, pose=STEPPING,
+        top=(0.78, 0.16, 0.18), bottom=(0.16, 0.20, 0.34), hem=0.16, detail='open', pose=STEPPING,
     ),
     Person(
-        height=1.75, skin=(0.45, 0.30, 0.22), hair=(0.05, 0.04, 0.04), top=(0.90, 0.88, 0.82),
+        height=1.75, skin=(0.45, 0.30, 0.22), hair=(0.05, 0.04, 0.04), detail='stripes', inner=(0.15, 0.25, 0.45), top=(0.90, 0.88, 0.82),
         sleeves="short", bottom=(0.30, 0.38, 0.55), shoes=(0.85, 0.85, 0.85), pose=_OTHER_STEP,
     ),
     Person(
@@ -42,7 +43,7 @@ ADULTS: tuple[Person, ...] = (
     ),
     Person(
         height=1.84, width=1.1, skin=(0.85, 0.66, 0.55), hair=(0.45, 0.43, 0.41),
-        top=(0.47, 0.37, 0.24), bottom=(0.22, 0.22, 0.23), hem=0.20, pose=STEPPING,
+        detail='open', inner=(0.75, 0.80, 0.88), top=(0.47, 0.37, 0.24), bottom=(0.22, 0.22, 0.23), hem=0.20, pose=STEPPING,
     ),
     Person(
         height=1.70, woman=True, hair_style="ponytail", skin=(0.62, 0.43, 0.32),
@@ -58,7 +59,7 @@ CHILDREN: tuple[Person, ...] = (
     ),
     Person(
         height=1.12, heads=5.8, hair_style="ponytail", hair=(0.55, 0.36, 0.16),
-        top=(0.93, 0.30, 0.52), bottom=(0.45, 0.30, 0.65), legs="skirt", sleeves="short",
+        detail='stripes', inner=(0.98, 0.85, 0.90), top=(0.93, 0.30, 0.52), bottom=(0.45, 0.30, 0.65), legs="skirt", sleeves="short",
         shoes=(0.95, 0.95, 0.95), pose=STEPPING,
     ),
     Person(
@@ -68,7 +69,7 @@ CHILDREN: tuple[Person, ...] = (
     ),
     Person(
         height=1.07, heads=5.7, hair_style="long", hair=(0.20, 0.12, 0.07),
-        top=(0.25, 0.75, 0.80), bottom=(0.90, 0.45, 0.15), hem=0.06, shoes=(0.6, 0.2, 0.6),
+        detail='zip', inner=(0.95, 0.95, 0.95), top=(0.25, 0.75, 0.80), bottom=(0.90, 0.45, 0.15), hem=0.06, shoes=(0.6, 0.2, 0.6),
     ),
 )  # fmt: skip
 _BAGS = ((0.85, 0.15, 0.15), (0.20, 0.65, 0.85), (0.98, 0.80, 0.10), (0.95, 0.35, 0.60))
@@ -148,8 +149,11 @@ def _vest(person: Person, bones: Skeleton) -> list[Mesh]:
     vest = vest.painted(_HI_VIS, Material.RETRO)
     silver = [(z0 + a * u, z0 + (a + 0.036) * u) for a in (0.015, 0.125)]
     vest = bands(vest, 2, silver, _SILVER, Material.RETRO)
-    badge = box((0.012 * u, 0.10 * u, 0.032 * u), tuple(bones.on_trunk(0.096, 0, 0.235)), _NAVY)
+    badge = box(
+        (0.012 * u, 0.055 * u, 0.028 * u), tuple(bones.on_trunk(0.094, 0.045, 0.215)), _NAVY
+    )
     back = box((0.012 * u, 0.15 * u, 0.045 * u), tuple(bones.on_trunk(-0.088, 0, 0.235)), _NAVY)
+    vest = collar(vest, bones, 0.20, 0.36, _NAVY)
     return [vest, badge, back]
 
 
@@ -159,13 +163,13 @@ def _cap(bones: Skeleton) -> list[Mesh]:
         20,
         _NAVY,
         Material.CLOTH,
-    ).transformed((-0.03, 0, 0.30), scale=(1.12, 1, 1), pitch=-0.06)
+    ).transformed((-0.03, 0, 0.24), scale=(1.12, 1, 1), pitch=-0.06)
     band = lathe(
         [(0.0, 0.0), (0.395, 0.0), (0.405, 0.09), (0.0, 0.09)], 20, (0.9, 0.9, 0.92)
-    ).transformed((-0.03, 0, 0.31), scale=(1.12, 1, 1), pitch=-0.06)
-    peak = ellipsoid((0.30, 0.34, 0.035), (0.33, 0, 0.29), (0.02, 0.02, 0.02), Material.GLOSSY, 14)
+    ).transformed((-0.03, 0, 0.25), scale=(1.12, 1, 1), pitch=-0.06)
+    peak = ellipsoid((0.30, 0.34, 0.035), (0.33, 0, 0.23), (0.02, 0.02, 0.02), Material.GLOSSY, 14)
     peak = peak.transformed(pitch=0.18)
-    badge = ellipsoid((0.03, 0.07, 0.08), (0.43, 0, 0.47), (0.9, 0.75, 0.2), Material.METAL, 8)
+    badge = ellipsoid((0.03, 0.07, 0.08), (0.46, 0, 0.41), (0.9, 0.75, 0.2), Material.METAL, 8)
     return [head_frame(bones, part) for part in (crown, band, peak, badge)]
 
 
