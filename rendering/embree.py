@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..core import Picture, Rendering
 from . import camera as cameras
+from .columns import gather, scatter
 from .glow import add_glow
 from .mesh import F32, Material
 from .rain import streaks
@@ -86,7 +87,9 @@ class _Frame:
         )
 
     def _origins(self, count: int) -> F32:
-        return np.array(np.broadcast_to(self._origin, (count, 3)), dtype=np.float32)
+        origins = np.empty((count, 3), dtype=np.float32)
+        origins[:] = self._origin
+        return origins
 
     def _rain(self) -> F32 | None:
         atmosphere = self._world.atmosphere
@@ -123,8 +126,11 @@ class _Frame:
         origins = self._origins(len(directions))
         hits = self._tracer.nearest(origins, directions)
         extra = display(self._shader.radiance(origins, directions, hits))
-        total = extra.reshape(3, len(at), len(_GRID)).sum(axis=2)
-        picture[:, at] = (picture[:, at] + total) * np.float32(1.0 / (1 + len(_GRID)))
+        extra = extra.reshape(3, len(at), len(_GRID))
+        total = gather(picture, at)
+        for k in range(len(_GRID)):
+            total += extra[:, :, k]
+        scatter(picture, at, total * np.float32(1.0 / (1 + len(_GRID))))
 
     def _visible(
         self,
@@ -155,7 +161,7 @@ class _Frame:
         rays = np.ascontiguousarray(directions[at])
         origins = self._origins(len(at))
         behind = display(shader.radiance(origins, rays, tracer.nearest(origins, rays)))
-        difference = _largest(behind - base[:, at])
+        difference = _largest(behind - gather(base, at))
         if veil is not None:  # the rain lies over both alike
             difference *= 1.0 - veil.ravel()[at]
         return int(np.count_nonzero(difference >= NOTICEABLE))
@@ -165,4 +171,5 @@ def _largest(difference: F32) -> F32:
     """Return the largest absolute channel of `3 x ...`."""
     np.abs(difference, out=difference)
     largest: F32 = np.maximum(difference[0], difference[1])
-    return np.maximum(largest, difference[2], out=largest)
+    np.maximum(largest, difference[2], out=largest)
+    return largest

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from . import noise
+from .columns import normalise
 from .mesh import F32, Material
 from .sky import smoothstep
 
@@ -122,7 +123,7 @@ def _foliage(s: Surface) -> None:
     s.normals[0] += 0.9 * leaf
     s.normals[1] += 0.8 * big
     s.normals[2] += 0.5 * (leaf + big)
-    s.normals *= 1.0 / np.sqrt(noise.dot(s.normals, s.normals))
+    normalise(s.normals)
 
 
 def _glass(s: Surface) -> None:
@@ -130,7 +131,7 @@ def _glass(s: Surface) -> None:
     wave = noise.bilinear(noise.cloud_noise(), a * 13.0, b * 13.0) - 0.5
     s.normals[0] += 0.10 * wave
     s.normals[2] += 0.22 * wave
-    s.normals *= 1.0 / np.sqrt(noise.dot(s.normals, s.normals))
+    normalise(s.normals)
     # Dark rooms are not equally dark.
     s.colours *= 1.0 + 0.8 * wave
 
@@ -169,7 +170,7 @@ def _cloth(s: Surface) -> None:
     s.colours *= 1.0 + 0.3 * fold
     s.normals[2] += 0.45 * fold
     s.normals[0] += 0.2 * fold
-    s.normals *= 1.0 / np.sqrt(noise.dot(s.normals, s.normals))
+    normalise(s.normals)
 
 
 GRAIN: dict[Material, Callable[[Surface], None]] = {
@@ -185,3 +186,6 @@ GRAIN: dict[Material, Callable[[Surface], None]] = {
     Material.CLOTH: _cloth,
 }
 """Material → what it does to a `Surface`."""
+
+BENDING = frozenset({Material.FOLIAGE, Material.GLASS, Material.CLOTH})
+"""Materials whose grain bends the normals."""

@@ -86,12 +86,3 @@ def hashed(a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> F32:
     mixed ^= mixed >> np.uint32(13)
     values: F32 = (mixed >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
     return values
-
-
-def dot(a: F32, b: F32) -> F32:
-    """Return the products `n` of vectors `3 x n`, column by column."""
-    out = a[0] * b[0]
-    out += a[1] * b[1]
-    out += a[2] * b[2]
-    values: F32 = out
-    return values

@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from . import wet
-from .grain import GRAIN, Surface
+from .columns import dot, gather, normalise, outer, scatter
+from .grain import BENDING, GRAIN, Surface
 from .mesh import F32, Material
-from .noise import dot
 from .sky import Sky, smoothstep
 from .tracer import Hits, Tracer
 from .world import Atmosphere
 
 _CHUNK = 16384  # keeps the temporaries of a chunk in the cache
-_SUN_SCALE = np.float32(0.62)
+_SUN_SCALE = np.float32(0.72)
 EMISSIVE_GAIN = np.float32(3.2)
 """How much brighter than its colour an emissive face is."""
 
@@ -87,17 +87,25 @@ class Shader:
         primary: bool,
     ) -> F32:
         solid = face >= 0
-        everywhere = bool(solid.all())
-        at = slice(None) if everywhere else np.flatnonzero(solid)
+        if solid.all():
+            return self._surface(origins, directions, distance, face, u, v, primary)
+        away = np.flatnonzero(~solid)
+        sky = self.sky.radiance(gather(directions, away))
+        if len(away) == len(face):
+            return sky
+        at = np.flatnonzero(solid)
+        lit = self._surface(
+            gather(origins, at),
+            gather(directions, at),
+            distance[at],
+            face[at],
+            u[at],
+            v[at],
+            primary,
+        )
         out = np.empty_like(directions)
-        if not everywhere:
-            away = np.flatnonzero(~solid)
-            out[:, away] = self.sky.radiance(directions[:, away])
-        d = directions[:, at]
-        if d.shape[1]:
-            out[:, at] = self._surface(
-                origins[:, at], d, distance[at], face[at], u[at], v[at], primary
-            )
+        scatter(out, away, sky)
+        scatter(out, at, lit)
         return out
 
     def _surface(
@@ -111,23 +119,30 @@ class Shader:
         primary: bool,
     ) -> F32:
         table = self.tracer.table
-        points = origins + d * t
+        points = d * t
+        points += origins
         normals = self._normals(face, u, v, d)
         geometric = normals.copy()
-        albedo = table.colours[:, face]
+        albedo = gather(table.colours, face)
         materials = table.materials[face]
         present = np.flatnonzero(np.bincount(materials, minlength=len(Material)))
         footprint = t * self._pixel_angle
         for value in present:
-            grain = GRAIN.get(Material(value))
+            material = Material(int(value))
+            grain = GRAIN.get(material)
             if grain is None:
                 continue
-            whole = len(present) == 1
-            at = slice(None) if whole else np.flatnonzero(materials == value)
-            surface = Surface(points[:, at], normals[:, at], albedo[:, at], footprint[at])
+            if len(present) == 1:
+                grain(Surface(points, normals, albedo, footprint))
+                continue
+            at = np.flatnonzero(materials == value)
+            surface = Surface(
+                gather(points, at), gather(normals, at), gather(albedo, at), footprint[at]
+            )
             grain(surface)
-            albedo[:, at] = surface.colours
-            normals[:, at] = surface.normals
+            scatter(albedo, at, surface.colours)
+            if material in BENDING:
+                scatter(normals, at, surface.normals)
         np.clip(albedo, 0.0, 1.0, out=albedo)
 
         mirror = None
@@ -136,7 +151,7 @@ class Shader:
             soaked = wet.soaking(materials, points[2], geometric[2], atmosphere.wetness)
             mirror = np.flatnonzero(soaked > 0.0)
             soaked = soaked[mirror]
-            albedo[:, mirror] *= 1.0 - 0.5 * soaked
+            scatter(albedo, mirror, gather(albedo, mirror) * (1.0 - 0.5 * soaked))
 
         openness = self._openness(points, geometric) if primary else None
         light = self._ambient(normals, points, openness)
@@ -161,7 +176,7 @@ class Shader:
         n *= np.where(facing > 0.35, np.float32(-1.0), np.float32(1.0))
         bend = np.where((facing > 0.0) & (facing <= 0.35), facing, np.float32(0.0))
         n -= bend * d
-        n *= 1.0 / np.sqrt(np.maximum(dot(n, n), 1e-12))
+        normalise(n)
         return n
 
     def _ambient(self, normals: F32, points: F32, openness: F32 | None) -> F32:
@@ -191,14 +206,14 @@ class Shader:
         at = np.flatnonzero(near)
         if len(at) == 0:
             return None
-        n = normals[:, at]
-        start = np.ascontiguousarray((points[:, at] + n * np.float32(0.006)).T)
+        n = gather(normals, at)
+        start = np.ascontiguousarray((gather(points, at) + n * np.float32(0.006)).T)
         closed = np.zeros(len(at), dtype=np.float32)
         ray = np.empty_like(start)
         for tilt in _TILTS:
             # Between the fixed direction and the normal: always above the surface.
             lean = n + np.float32(0.95) * np.array(tilt, dtype=np.float32)[:, None]
-            lean *= 1.0 / np.sqrt(np.maximum(dot(lean, lean), 1e-6))
+            normalise(lean)
             ray[...] = lean.T
             closed += self.tracer.closeness(start, ray, _REACH)
         values = np.ones(points.shape[1], dtype=np.float32)
@@ -217,15 +232,16 @@ class Shader:
         facing = geometric[0] * s[0] + geometric[1] * s[1] + geometric[2] * s[2]
         np.clip(cosine, 0.0, 1.0, out=cosine)
         cosine *= facing > 0.0
-        arrives = (cosine > 0.0).astype(np.float32)
+        arrives: F32 = (cosine > 0.0).astype(np.float32)
         if primary:
             lit = np.flatnonzero(cosine > 0.0)
             lift = 0.003 + 0.0004 * t[lit]
-            start = np.ascontiguousarray((points[:, lit] + geometric[:, lit] * lift).T)
-            towards = np.array(np.broadcast_to(s, start.shape), dtype=np.float32)
+            start = np.ascontiguousarray((gather(points, lit) + gather(geometric, lit) * lift).T)
+            towards = np.empty_like(start)
+            towards[:] = s
             arrives[lit[self.tracer.occluded(start, towards)]] = 0.0
         cosine *= arrives
-        light += (self.sky.sun * _SUN_SCALE)[:, None] * cosine
+        light += outer(self.sky.sun * _SUN_SCALE, cosine)
         return arrives
 
     def _materials(
@@ -239,13 +255,13 @@ class Shader:
         shine: F32 | None,
     ) -> None:
         for value in present:
-            material = Material(value)
+            material = Material(int(value))
             if material == Material.EMISSIVE:
                 at = np.flatnonzero(materials == value)
-                out[:, at] = albedo[:, at] * EMISSIVE_GAIN
+                scatter(out, at, gather(albedo, at) * EMISSIVE_GAIN)
             elif material == Material.RETRO:
                 at = np.flatnonzero(materials == value)
-                out[:, at] = out[:, at] * 1.25 + albedo[:, at] * 0.1
+                scatter(out, at, gather(out, at) * 1.25 + gather(albedo, at) * 0.1)
             elif material in (Material.GLOSSY, Material.METAL, Material.GLASS):
                 at = np.flatnonzero(materials == value)
                 self._polished(out, albedo, at, material, normals, d, shine)
@@ -260,7 +276,7 @@ class Shader:
         d: F32,
         shine: F32 | None,
     ) -> None:
-        n, view = normals[:, at], d[:, at]
+        n, view = gather(normals, at), gather(d, at)
         cosine = dot(n, view)
         mirrored = view - 2.0 * cosine * n
         rest = 1.0 + np.minimum(cosine, 0.0)
@@ -279,15 +295,15 @@ class Shader:
         }[material]
         share = np.float32(base) + np.float32(1.0 - base) * grazing
         if material == Material.METAL:
-            world = world * (1.0 - tint + tint * albedo[:, at])
-        result = out[:, at] * (1.0 - share) + world * share
+            world = world * (1.0 - tint + tint * gather(albedo, at))
+        result = gather(out, at) * (1.0 - share) + world * share
         if shine is not None:
             s = self.sky.sun_direction
             towards = mirrored[0] * s[0] + mirrored[1] * s[1] + mirrored[2] * s[2]
             glint = np.maximum(towards, 0.0) ** np.float32(hard)
             glint *= shine[at] * np.float32(bright)
-            result += self.sky.sun[:, None] * glint
-        out[:, at] = result
+            result += outer(self.sky.sun, glint)
+        scatter(out, at, result)
 
     def _mirror(
         self,
@@ -299,7 +315,7 @@ class Shader:
         at: npt.NDArray[np.intp],
     ) -> None:
         x, y = points[0][at], points[1][at]
-        view = d[:, at]
+        view = gather(d, at)
         standing = wet.puddles(x, y, soaked)
         calm = np.minimum(6.0 / (t[at] + 2.0), 1.0)
         lean_x, lean_y = wet.ripples(
@@ -310,20 +326,21 @@ class Shader:
         chosen = np.flatnonzero(share > 0.015)
         if len(chosen) == 0:
             return
-        n = np.stack([lean_x, lean_y, np.ones_like(lean_x)])[:, chosen]
-        n *= 1.0 / np.sqrt(dot(n, n))
-        view = view[:, chosen]
+        n = gather(np.stack([lean_x, lean_y, np.ones_like(lean_x)]), chosen)
+        normalise(n)
+        view = gather(view, chosen)
         mirrored = view - 2.0 * dot(view, n) * n
         mirrored[2] = np.maximum(mirrored[2], 0.004)
-        mirrored *= 1.0 / np.sqrt(dot(mirrored, mirrored))
+        normalise(mirrored)
         index = at[chosen]
-        start = points[:, index]
+        start = gather(points, index)
         start[2] += 0.004
         rays = np.ascontiguousarray(mirrored.T)
         hits = self.tracer.nearest(np.ascontiguousarray(start.T), rays)
         seen = self._chunk(start, mirrored, hits.distance, hits.face, hits.u, hits.v, primary=False)
         weight = share[chosen]
-        out[:, index] += weight * (seen - out[:, index])
+        under = gather(out, index)
+        scatter(out, index, under + weight * (seen - under))
 
     def _veil(self, out: F32, albedo: F32, d: F32, t: F32, materials: npt.NDArray[np.uint8]) -> F32:
         """Fade everything towards the colour of the fog."""
@@ -335,5 +352,6 @@ class Shader:
         lamps = np.flatnonzero(materials == Material.EMISSIVE)
         if len(lamps):
             own = np.exp(t[lamps] * np.float32(-self.sky.extinction * _LAMP_EXTINCTION))
-            out[:, lamps] = albedo[:, lamps] * EMISSIVE_GAIN * own + fog * (1.0 - own) * 0.6
+            bright = gather(albedo, lamps) * EMISSIVE_GAIN * own
+            scatter(out, lamps, bright + fog * (1.0 - own) * 0.6)
         return out

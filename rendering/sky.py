@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import noise
+from .columns import outer
 from .mesh import F32
 from .world import Atmosphere
 
@@ -34,7 +35,8 @@ class Sky:
         self.cover = float(np.clip(atmosphere.clouds, 0.0, 1.0))
         self.sun = np.asarray(atmosphere.sun, dtype=np.float32)
         direction = np.asarray(atmosphere.sun_direction, dtype=np.float32)
-        self.sun_direction = direction / max(float(np.linalg.norm(direction)), 1e-9)
+        length = np.float32(max(float(np.linalg.norm(direction)), 1e-9))
+        self.sun_direction: F32 = direction / length
         self.zenith = np.asarray(atmosphere.zenith, dtype=np.float32) * dim
         self.horizon = np.asarray(atmosphere.horizon, dtype=np.float32) * dim
         ground = np.asarray(atmosphere.ground, dtype=np.float32)
@@ -50,10 +52,10 @@ class Sky:
 
     def gradient(self, height: F32) -> F32:
         """Return the sky without clouds and sun, `3 x n`, at heights (z of a unit vector) `n`."""
-        rest = 1.0 - np.clip(height, 0.0, 1.0)
+        rest: F32 = 1.0 - np.clip(height, 0.0, 1.0)
         rest *= rest
-        weight = 1.0 - rest * rest
-        colours: F32 = self.horizon[:, None] + (self.zenith - self.horizon)[:, None] * weight
+        colours = outer(self.zenith - self.horizon, 1.0 - rest * rest)
+        colours += self.horizon[:, None]
         return colours
 
     def radiance(self, directions: F32) -> F32:

@@ -16,7 +16,7 @@ from .mesh import F32, Mesh
 from .tonemap import srgb_to_linear
 from .world import Instance
 
-FAR = np.float32(1.0e4)
+FAR = 1.0e4
 """Length of a ray that hits nothing, m."""
 
 _KEPT_BACKDROPS = 6
