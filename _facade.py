@@ -133,7 +133,12 @@ def search(
         loggers=made,
         progress=progress,
     )
-    loop.run()
+    try:
+        loop.run()
+    except BaseException:
+        store.close()
+        raise
+    store.unlock()
     return Run(store)
 
 

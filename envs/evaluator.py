@@ -9,7 +9,7 @@ from functools import partial
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from ..core import VLM, Domain, Evaluation, Outcome, Picture, Tally, Trial, TrialRecord
+from ..core import VLM, Domain, Evaluation, Outcome, Picture, Tally, Trial, TrialRecord, Usage
 from ..models.spending import Ledger
 from ..runs.executors import Executor, ProcessExecutor, SerialExecutor
 from .trials import PreparedTrial, ask_model, prepare_trial
@@ -28,6 +28,10 @@ def _build_preparer(domain: Domain[Any], renderer: str) -> Callable[[Job], Prepa
         return prepare_trial(domain, made, candidate, index, run_seed)
 
     return prepare
+
+
+def _usage(record: TrialRecord) -> Usage:
+    return Usage(record.requests, record.input_tokens, record.output_tokens, record.dollars)
 
 
 @dataclass(slots=True)
@@ -148,7 +152,7 @@ class Evaluator(Generic[C]):
             if record is None:
                 fresh.append((state, index))
             else:
-                self.ledger.add(record)
+                self.ledger.add(_usage(record), reserved=0)
                 self._take(state, record)
         owners = {(state.key, index): state for state, index in fresh}
         work: list[Job] = [(state.candidate, index, self.run_seed) for state, index in fresh]
@@ -189,12 +193,11 @@ class Evaluator(Generic[C]):
         if prepared.picture is None:
             record = ask_model(self.domain, self.model, prepared, self.run_seed)
         else:
-            reason = self.ledger.reserve()
-            if reason is not None:
-                self.stopped = reason
+            if not self.ledger.reserve():
+                self.stopped = self.ledger.exhausted or "a cap is reached"
                 return None
             record = ask_model(self.domain, self.model, prepared, self.run_seed)
-            self.ledger.add(record)
+            self.ledger.add(_usage(record), reserved=1)
         if self.on_trial:
             with self._writing:
                 self.on_trial(record, prepared.picture)

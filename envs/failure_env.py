@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -41,8 +41,11 @@ class SearchState:
         self.domain = domain
         self.space: CandidateSpace[Any] = domain.space
         self.options = options
+        domain.make_renderer(options.renderer)  # an unknown name is told here, not in a worker
         self.model = make_model(options.model)
         caps = Caps(options.max_requests, options.max_total_tokens, options.max_dollars)
+        priced = bool(getattr(self.model, "priced", False))
+        caps.check_priced(getattr(self.model, "name", "custom"), priced)
         self.evaluator: Evaluator[Any] = Evaluator(
             domain,
             self.model,
@@ -51,7 +54,7 @@ class SearchState:
             workers=options.workers,
             concurrency=options.concurrency,
             count_as_fail=options.failing,
-            ledger=Ledger(caps, self.model),
+            ledger=Ledger(caps),
         )
         self.observer = Observer(self.space, options.trials, options.budget)
         self.run_seed: int | None = None
@@ -139,7 +142,7 @@ class FailureEnv(gym.Env[F32, Action]):
     See `vlmfail.envs.options.EnvOptions`.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 1}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium declares it
 
     def __init__(self, domain: Domain[Any], options: EnvOptions | None = None) -> None:
         """Build the environment over `domain`."""
@@ -205,7 +208,7 @@ class FailureEnv(gym.Env[F32, Action]):
         observation = state.observer.vector(evaluation, max(0, state.evaluator.remaining))
         return observation, float(reward), False, end is not None, info
 
-    def render(self) -> npt.NDArray[np.uint8] | None:  # type: ignore[override]
+    def render(self) -> npt.NDArray[np.uint8] | None:
         """Return the last trial's picture in mode ``rgb_array``, else None."""
         return self.state.picture() if self.render_mode == "rgb_array" else None
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -25,7 +26,7 @@ class FailureVectorEnv(VectorEnv[F32, npt.NDArray[Any], npt.NDArray[Any]]):
     budget goes to sub-environments in order, so the last step may run fewer trials.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata: dict[str, Any] = {  # noqa: RUF012 - as Gymnasium declares it
         "render_modes": ["rgb_array"],
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
@@ -56,7 +57,7 @@ class FailureVectorEnv(VectorEnv[F32, npt.NDArray[Any], npt.NDArray[Any]]):
         """Return the candidate of one sub-environment's action."""
         return self.state.space.decode(action)
 
-    def reset(  # type: ignore[override]
+    def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[F32, dict[str, Any]]:
         """Start a new search; all sub-environments share its seed."""
@@ -72,8 +73,8 @@ class FailureVectorEnv(VectorEnv[F32, npt.NDArray[Any], npt.NDArray[Any]]):
         """Evaluate one candidate in every sub-environment."""
         never = np.zeros(self.num_envs, dtype=bool)
         if self._ended:
-            observations, info = self.reset()
-            return observations, np.zeros(self.num_envs), never, never.copy(), info
+            observations, started = self.reset()
+            return observations, np.zeros(self.num_envs), never, never.copy(), started
         if len(actions) != self.num_envs:
             raise UsageError(f"actions: expected {self.num_envs} rows, got {len(actions)}")
         state = self.state
@@ -87,14 +88,21 @@ class FailureVectorEnv(VectorEnv[F32, npt.NDArray[Any], npt.NDArray[Any]]):
         remaining = max(0, state.evaluator.remaining)
         observations = np.stack([state.observer.vector(e, remaining) for e in evaluations])
         rewards = np.array([0.0 if e is None else e.new.rate or 0.0 for e in evaluations])
-        info: dict[str, Any] = {}
-        for i, (violation, evaluation) in enumerate(zip(violations, evaluations, strict=True)):
-            info = self._add_info(info, state.info(violation, evaluation), i)
+        infos = [state.info(v, e) for v, e in zip(violations, evaluations, strict=True)]
+        info = {name: self._column([one[name] for one in infos]) for name in infos[0]}
+        info["valid"] = info["valid"].astype(bool)
         end = state.end
         if end is not None:
             info["reason"] = np.full(self.num_envs, end, dtype=object)
         self._ended = end is not None
         return observations, rewards, never, np.full(self.num_envs, end is not None), info
+
+    @staticmethod
+    def _column(values: Sequence[Any]) -> npt.NDArray[Any]:
+        column = np.empty(len(values), dtype=object)
+        for i, value in enumerate(values):
+            column[i] = value
+        return column
 
     def render(self) -> tuple[Any, ...] | None:
         """Return the last trial's picture once, in mode ``rgb_array``."""

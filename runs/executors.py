@@ -12,14 +12,16 @@ from ..core import EnvironmentFault
 
 J = TypeVar("J")
 R = TypeVar("R")
+J_contra = TypeVar("J_contra", contravariant=True)
+R_co = TypeVar("R_co", covariant=True)
 
 Build = Callable[[], Callable[[Any], Any]]
 
 
-class Executor(Protocol[J, R]):
+class Executor(Protocol[J_contra, R_co]):
     """Runs jobs and yields (job number, result) as they finish."""
 
-    def run(self, jobs: Sequence[J]) -> Iterator[tuple[int, R]]:
+    def run(self, jobs: Sequence[J_contra]) -> Iterator[tuple[int, R_co]]:
         """Run `jobs`; results come in any order, each with its job's number."""
         ...
 

@@ -186,6 +186,10 @@ class RunStore:
     def close(self) -> None:
         """Close the database and release the lock; twice is fine."""
         self._db.close()
+        self.unlock()
+
+    def unlock(self) -> None:
+        """Release the lock: another process may continue the run; this one still reads it."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
