@@ -187,7 +187,7 @@ def skeleton(person: Person) -> Skeleton:
             (hips, knees, ankles, shoulders, elbows, wrists), (h, k, a, s, e, w), strict=True
         ):
             joints.append(joint)
-    neck = pelvis + trunk @ (np.array([0.0, 0.0, 0.40]) * unit)
+    neck = pelvis + trunk @ (np.array([0.0, 0.0, 0.39]) * unit)
     head_turn = turn(pose.gaze, pose.lean * 0.3)
     middle = neck + turn(pitch=pose.lean * 0.7) @ np.array([0.10, 0.0, 0.50]) * head
     return Skeleton(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....rendering.mesh import Material, Mesh
+from ....rendering.shapes.lettering import lettering
 from ....rendering.shapes.primitives import (
     Colour,
     box,
@@ -198,20 +199,32 @@ def _lights(form: Form) -> list[Mesh]:
         box((0.03, 0.50, 0.12), (front - 0.005, 0, 0.46), (0.9, 0.9, 0.88)).transformed(
             scale=(1, 1, 1)
         ),
-        box((0.05, half * 1.1, 0.13), (front - 0.03, 0, lamp - 0.05), _BLACK, Material.GLOSSY),
+        rounded_box(
+            (0.06, half * 0.95, 0.10),
+            0.02,
+            (front - 0.035, 0, lamp - 0.03),
+            _BLACK,
+            Material.GLOSSY,
+        ),
+        rounded_box((0.06, half * 1.3, 0.09), 0.02, (front - 0.03, 0, 0.345), _BLACK),
         box((0.04, 0.50, 0.11), (back - 0.005, 0, tail - 0.16), (0.92, 0.90, 0.75)),
         rounded_box((0.10, form.width * 0.86, 0.14), 0.04, (back + 0.03, 0, 0.42), _BLACK),
     ]
     for side in (1.0, -1.0):
-        parts.append(
+        y = side * half * 0.70
+        parts += [
+            ellipsoid((0.13, 0.20, 0.085), (front - 0.13, y, lamp), _BLACK, Material.GLOSSY, 12),
             ellipsoid(
-                (0.11, 0.16, 0.07),
-                (front - 0.13, side * half * 0.68, lamp),
-                (0.95, 0.96, 1.0),
+                (0.10, 0.11, 0.06), (front - 0.085, y, lamp), (0.97, 0.98, 1.0), Material.GLOSSY, 12
+            ),
+            ellipsoid(
+                (0.06, 0.04, 0.035),
+                (front - 0.10, y + side * 0.14, lamp),
+                (0.95, 0.5, 0.1),
                 Material.GLOSSY,
-                12,
-            )
-        )
+                8,
+            ),
+        ]
         parts.append(
             rounded_box(
                 (0.10, 0.20, 0.24),
@@ -301,7 +314,7 @@ def _police(variant: int) -> Mesh:
     body, *rest = car_body(form, _WHITE)
     half = form.width / 2
     body = _battenburg(
-        body, half, 0.50, 0.84, -form.length / 2 + 0.25, form.length / 2 - 0.45, 8, (_BLUE, _YELLOW)
+        body, half, 0.50, 0.84, -form.length / 2 + 0.25, form.length / 2 - 0.80, 8, (_BLUE, _YELLOW)
     )
     roof = form.height
     x = ((form.cabin[1] + form.cabin[2]) / 2 - 0.5) * form.length
@@ -313,15 +326,33 @@ def _police(variant: int) -> Mesh:
         (0.05, 0.2, 1.0),
     )
     parts = [body, *rest, *_lights(form), *_light_bar(x, roof - 0.01, 1.25, lights)]
-    # Chevrons behind and a blue word block on the bonnet and the tail.
-    back = -form.length / 2
-    for k in range(8):
-        y = (k - 3.5) * form.width * 0.095
+    back, front = -form.length / 2, form.length / 2
+    for k in range(8):  # chevrons across the tail
+        y = (k - 3.5) * form.width * 0.10
         colour = (_RED, _YELLOW)[k % 2]
         parts.append(
-            box((0.02, form.width * 0.095, 0.13), (back + 0.012, y, 0.60), colour, Material.RETRO)
+            box((0.04, form.width * 0.10, 0.17), (back + 0.005, y, 0.53), colour, Material.RETRO)
         )
+    word = lettering("POLICE", 0.13, _BLUE, Material.RETRO)
+    parts.append(word.transformed((back - 0.015, 0, 0.845), yaw=np.pi, pitch=0.08))
+    long_word = lettering("POLICE", 0.42, _BLUE, Material.RETRO, width=1.0)
+    x, z = _bonnet(form)
+    parts.append(long_word.transformed((x, 0, z), pitch=-1.38))
+    for side in (1.0, -1.0):
+        parts.append(
+            lettering("POLICE", 0.12, _BLUE, Material.RETRO).transformed(
+                (-0.05, side * (half + 0.004), 0.425), yaw=side * np.pi / 2
+            )
+        )
+    parts.append(box((0.02, 1.0, 0.09), (front + 0.005, 0, 0.50), _BLUE, Material.RETRO))
     return Mesh.merge(parts)
+
+
+def _bonnet(form: Form) -> tuple[float, float]:
+    """Return (x, z) just above the middle of the bonnet, m."""
+    share = (form.cabin[3] + 0.97) / 2 + 0.005
+    deck_x, deck_z = zip(*form.deck, strict=True)
+    return (share - 0.5) * form.length, float(np.interp(share, deck_x, deck_z)) + 0.014
 
 
 def _ambulance(variant: int) -> Mesh:
@@ -417,10 +448,25 @@ def _ambulance(variant: int) -> Mesh:
             )
         )
     for size in ((0.02, 0.12, 0.40), (0.02, 0.40, 0.12)):
-        parts.append(box(size, (back - 0.014, 0, 1.44), _RED))
-        parts.append(box(size, (2.43, 0, 1.13), _RED).transformed())
+        parts.append(box(size, (back - 0.014, 0, 1.42), _RED))
     parts.append(box((0.04, width * 0.55, 0.20), (2.78, 0, 0.72), _BLACK, Material.GLOSSY))
     parts.append(box((0.03, 0.50, 0.12), (2.81, 0, 0.50), (0.92, 0.92, 0.90)))
+    ink = _RED if variant == 0 else (0.05, 0.30, 0.15)
+    parts += [
+        lettering("AMBULANCE", 0.45, ink, Material.RETRO, width=1.35).transformed(
+            (2.40, 0, 1.145), pitch=-1.29
+        ),
+        lettering("AMBULANCE", 0.17, ink, Material.RETRO, width=1.5).transformed((0.908, 0, 2.42)),
+        lettering("AMBULANCE", 0.15, ink, Material.RETRO, width=1.4).transformed(
+            (back - 0.006, 0, 2.37), yaw=np.pi
+        ),
+    ]
+    parts += [
+        lettering("AMBULANCE", 0.20, ink, Material.RETRO, width=1.9).transformed(
+            (-0.75, side * (half + 0.004), 1.44), yaw=side * np.pi / 2
+        )
+        for side in (1.0, -1.0)
+    ]
     red, blue = (1.0, 0.05, 0.05), (0.05, 0.2, 1.0)
     parts += _light_bar(1.05, 2.10, 1.5, (blue, blue, red, red))
     parts += _light_bar(back + 0.25, height - 0.06, 1.6, (blue, red, red, blue))
