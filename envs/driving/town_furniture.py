@@ -99,10 +99,17 @@ def sign(kind: str) -> Mesh:
     return b.mesh()
 
 
-def board_fence(length: float, height: float, colour: RGB) -> Mesh:
-    """Return a fence of level boards on posts along y, its middle at the origin."""
+def board_fence(length: float, height: float, colour: RGB, board: float = 0.27) -> Mesh:
+    """Return a fence of level boards on posts along y, its middle at the origin.
+
+    Args:
+        length: m.
+        height: m.
+        colour: sRGB.
+        board: Height of one board, about, m.
+    """
     b = Builder()
-    boards = max(3, round(height / 0.2))
+    boards = max(3, round(height / board))
     step = (height - 0.1) / boards
     for k in range(boards):
         z = 0.1 + k * step

@@ -13,7 +13,7 @@ BARK: RGB = (0.33, 0.26, 0.20)
 
 def _icosphere(level: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     t = (1 + 5**0.5) / 2
-    v = [(-1, t, 0), (1, t, 0), (-1, -t, 0), (1, -t, 0)]
+    v = [(-1.0, t, 0.0), (1.0, t, 0.0), (-1.0, -t, 0.0), (1.0, -t, 0.0)]
     v += [(c, a, b) for a, b, c in v]
     v += [(b, c, a) for a, b, c in v[:4]]
     points = np.array(v, dtype=np.float64)
@@ -58,23 +58,23 @@ def _leaves(
     pick = rng.choice(len(blobs), count, p=weight / weight.sum())
     out = rng.normal(size=(count, 3))
     out /= np.linalg.norm(out, axis=1, keepdims=True)
-    centre = blobs[pick, :3] + out * blobs[pick, 3:] * rng.uniform(0.86, 1.08, (count, 1))
+    centre = blobs[pick, :3] + out * blobs[pick, 3:] * rng.uniform(0.84, 1.02, (count, 1))
     u = rng.normal(size=(count, 3))
-    u -= 0.5 * out * np.einsum("ij,ij->i", u, out)[:, None]
+    u -= 0.7 * out * np.einsum("ij,ij->i", u, out)[:, None]
     u /= np.linalg.norm(u, axis=1, keepdims=True)
-    v = np.cross(out + 0.6 * rng.normal(size=(count, 3)), u)
+    v = np.cross(out + 0.45 * rng.normal(size=(count, 3)), u)
     v /= np.linalg.norm(v, axis=1, keepdims=True)
     s = size * rng.uniform(0.6, 1.25, (count, 1))
     corners = np.stack(
-        [centre - s * u, centre + 0.45 * s * v, centre + s * u, centre - 0.45 * s * v], axis=1
+        [centre - s * u - 0.4 * s * v, centre + s * u - 0.4 * s * v, centre + 0.8 * s * v], axis=1
     )
     flip = np.einsum("ij,ij->i", np.cross(u, v), out) < 0
     corners[flip] = corners[flip][:, ::-1]
-    tri = corners[:, [0, 1, 2, 0, 2, 3]].reshape(-1, 3)
+    tri = corners.reshape(-1, 3)
     tone = rng.uniform(0.72, 1.22, (count, 1)) * (0.85 + 0.25 * np.clip(out[:, 2:], -0.6, 1))
     hue = np.array(colour) * (1 + rng.normal(size=(count, 3)) * (0.06, 0.03, 0.05))
-    colours = np.repeat(np.clip(hue * tone, 0, 1), 2, axis=0).astype(np.float32)
-    normals = np.repeat(np.repeat(out, 2, axis=0)[:, None, :], 3, axis=1)
+    colours = np.clip(hue * tone, 0, 1).astype(np.float32)
+    normals = np.repeat(out[:, None, :], 3, axis=1)
     faces = np.arange(len(tri), dtype=np.int32).reshape(-1, 3)
     return Mesh(
         tri.astype(np.float32),
@@ -93,8 +93,15 @@ def _core(blob: F32 | npt.NDArray[np.float64], level: int, colour: RGB) -> Mesh:
     )
 
 
-def tree(rng: np.random.Generator, height: float, spread: float, colour: RGB, leaves: int) -> Mesh:
-    """Return a broad-leaved tree of about 2 · `leaves` + 240 triangles.
+def tree(
+    rng: np.random.Generator,
+    height: float,
+    spread: float,
+    colour: RGB,
+    leaves: int,
+    boughs: int = 5,
+) -> Mesh:
+    """Return a broad-leaved tree of about `leaves` + 240 triangles.
 
     Args:
         rng: Source of its shape.
@@ -102,6 +109,7 @@ def tree(rng: np.random.Generator, height: float, spread: float, colour: RGB, le
         spread: Radius of the crown, m.
         colour: Of the leaves, sRGB.
         leaves: Number of leaf sprays.
+        boughs: Number of side crowns.
     """
     b = Builder()
     base = 0.30 * height
@@ -113,8 +121,8 @@ def tree(rng: np.random.Generator, height: float, spread: float, colour: RGB, le
     half = (height - base) / 2
     blobs = [np.concatenate([middle, (0.72 * spread, 0.72 * spread, 0.92 * half)])]
     turn = rng.uniform(0, 2 * np.pi)
-    for k in range(5):
-        angle = turn + k * 2 * np.pi / 5 + rng.normal() * 0.2
+    for k in range(boughs):
+        angle = turn + k * 2 * np.pi / boughs + rng.normal() * 0.2
         reach = spread * rng.uniform(0.45, 0.58)
         z = middle[2] + half * rng.uniform(-0.45, 0.35)
         centre = (lean[0] + reach * np.cos(angle), lean[1] + reach * np.sin(angle), z)
@@ -164,7 +172,7 @@ def hedge(
     rng: np.random.Generator, length: float, height: float, depth: float, colour: RGB
 ) -> Mesh:
     """Return a clipped hedge along y, standing on the ground, its middle at the origin."""
-    count = max(2, round(length / 0.5))
+    count = max(2, round(length / 0.65))
     y = np.linspace(-length / 2, length / 2, count + 1)
     h, d = height, depth / 2
     profile = np.array(
@@ -199,7 +207,7 @@ def hedge(
 
 
 def bush(rng: np.random.Generator, size: float, colour: RGB, leaves: int = 45) -> Mesh:
-    """Return a round shrub of about 20 + 2 · `leaves` triangles, `size` m high."""
+    """Return a round shrub of about 20 + `leaves` triangles, `size` m high."""
     blob = np.array([0, 0, 0.42 * size, 0.62 * size, 0.62 * size, 0.56 * size])
     core = _core(blob, 0, shade(colour, 0.7))
     return Mesh.merge([core, _leaves(rng, blob[None], leaves, 0.16 * size, colour)])

@@ -23,7 +23,7 @@ from .street import (
 )
 from .town_parts import RGB, Builder, shade
 
-START, END = -16.0, 330.0
+START, END = -16.0, 312.0
 SIDE_REACH = 80.0
 """How far crossing streets run to either side, m."""
 

@@ -113,8 +113,8 @@ class Builder:
 
     def wall(
         self,
-        origin: Point,
-        along: Point,
+        origin: npt.ArrayLike,
+        along: npt.ArrayLike,
         width: float,
         height: float,
         colour: RGB,

@@ -20,6 +20,7 @@ from .town_furniture import (
 from .town_greens import bush, conifer, hedge, tree
 from .town_ground import END, LOT_HEIGHT, START, GroundStyle, blocks, close_horizon, lay_ground
 from .town_houses import BRICKS, detached, garage, plain_block
+from .town_layout import NEAR_END, StreetSide, car_choices, park_in_crossings
 from .town_parts import RGB, Builder
 
 LAWN: RGB = (0.36, 0.50, 0.22)
@@ -46,66 +47,54 @@ STYLE = GroundStyle(
 )
 
 
-class _Side:
-    """Places meshes that face the street on one side of it; `set_back` is from the sidewalk."""
-
-    def __init__(self, b: Builder, side: int) -> None:
-        self.b, self.side = b, side
-        self.front = RIGHT_SIDEWALK[0] if side < 0 else LEFT_SIDEWALK[1]
-
-    def y(self, set_back: float) -> float:
-        return self.front + self.side * set_back
-
-    def put(
-        self, mesh: Mesh, x: float, set_back: float, turn: float = 0.0, z: float = LOT_HEIGHT
-    ) -> None:
-        yaw = -self.side * np.pi / 2 + turn
-        self.b.add(mesh.transformed((x, self.y(set_back), z), yaw=yaw))
-
-    def strip(
-        self,
-        x0: float,
-        x1: float,
-        near: float,
-        far: float,
-        z: float,
-        colour: RGB,
-        material: Material,
-    ) -> None:
-        self.b.rectangle((x0, x1), sorted((self.y(near), self.y(far))), z, colour, material)
-
-
 def build_suburb(b: Builder, junctions: tuple[float, ...], rng: np.random.Generator) -> None:
     """Add the whole town to `b`; `junctions` are the stop lines, m."""
     lay_ground(b, STYLE, junctions, rng)
     close_horizon(b, rng, (0.24, 0.33, 0.20), 7.0, 13.0, blocky=False)
     trees = [
-        tree(rng, 9.0, 3.1, LEAVES[0], 330),
-        tree(rng, 7.2, 2.6, LEAVES[1], 300),
-        tree(rng, 10.5, 3.4, LEAVES[2], 360),
+        tree(rng, 9.0, 3.1, LEAVES[0], 220),
+        tree(rng, 7.2, 2.6, LEAVES[1], 190),
+        tree(rng, 10.5, 3.4, LEAVES[2], 230),
         conifer(rng, 9.5, (0.17, 0.29, 0.17)),
     ]
+    far_trees = [
+        tree(rng, 9.0, 3.2, LEAVES[0], 90, 3),
+        tree(rng, 10.5, 3.3, LEAVES[3], 90, 3),
+        conifer(rng, 10.5, (0.19, 0.30, 0.18)),
+    ]
+    cars = car_choices(rng, 6)
+    park_in_crossings(b, junctions, cars, rng)
     for side in (-1, 1):
-        street = _Side(b, side)
+        street = StreetSide(b, side)
         for x0, x1 in blocks(junctions):
             low = x0 + (SIDEWALK_WIDTH + 0.8 if x0 > START else 0.0)
             high = x1 - (SIDEWALK_WIDTH + 0.8 if x1 < END else 0.0)
             count = max(1, round((high - low) / 18.5))
             edges = np.linspace(low, high, count + 1)
             for left, right in itertools.pairwise(edges):
-                _plot(street, float(left), float(right), trees, rng)
-        _far_rows(street, junctions, trees, rng)
+                near = left < NEAR_END
+                front_trees = trees if near else far_trees
+                _plot(street, float(left), float(right), front_trees, far_trees, cars, rng, near)
+        _far_rows(street, junctions, far_trees, rng)
     lamp = mast_lamp()
     for k, x in enumerate(np.arange(START + 10, END, 27.0)):
         side = -1 if k % 2 else 1
         if all(not x_j - 2 < x < x_j + 14 for x_j in junctions):
-            _Side(b, side).put(lamp, float(x), 0.25)
+            StreetSide(b, side).put(lamp, float(x), 0.25)
     _signs(b, junctions)
 
 
-def _plot(street: _Side, x0: float, x1: float, trees: list[Mesh], rng: np.random.Generator) -> None:
+def _plot(
+    street: StreetSide,
+    x0: float,
+    x1: float,
+    trees: list[Mesh],
+    back_trees: list[Mesh],
+    cars: list[Mesh],
+    rng: np.random.Generator,
+    near: bool,
+) -> None:
     """Add one house with its garden between x0 and x1."""
-    b, side = street.b, street.side
     width, depth = rng.uniform(9.0, 11.5), rng.uniform(8.0, 9.5)
     storeys = 2 if rng.random() < 0.6 else 1
     set_back = rng.uniform(4.2, 7.0)
@@ -116,27 +105,18 @@ def _plot(street: _Side, x0: float, x1: float, trees: list[Mesh], rng: np.random
     drive_x = x1 - drive / 2 - 0.4
     if not drive_right:
         house_x, drive_x = x0 + x1 - house_x, x0 + drive / 2 + 0.4
-    street.put(detached(rng, width, depth, storeys), house_x, set_back)
+    street.put(detached(rng, width, depth, storeys, -street.side, near), house_x, set_back)
     street.strip(
-        drive_x - 1.5,
-        drive_x + 1.5,
-        0.0,
-        set_back + 2.2,
-        LOT_HEIGHT + 0.006,
-        DRIVE,
-        Material.CONCRETE,
+        (drive_x - 1.5, drive_x + 1.5), (0.0, set_back + 2.2), 0.006, DRIVE, Material.CONCRETE
     )
+    if near and rng.random() < 0.45:
+        car, nose_in = cars[rng.integers(len(cars))], rng.random() < 0.6
+        street.put(car, drive_x, set_back - 0.5, np.pi if nose_in else 0.0)
     if rng.random() < 0.75:
         street.put(garage(rng), drive_x, set_back + 2.0)
     path_x = house_x
     street.strip(
-        path_x - 0.5,
-        path_x + 0.5,
-        0.0,
-        set_back,
-        LOT_HEIGHT + 0.006,
-        (0.60, 0.56, 0.50),
-        Material.CONCRETE,
+        (path_x - 0.5, path_x + 0.5), (0.0, set_back), 0.006, (0.60, 0.56, 0.50), Material.CONCRETE
     )
     low, high = (x0 + 0.2, drive_x - 1.7) if drive_right else (drive_x + 1.7, x1 - 0.2)
     style = rng.choice(["hedge", "picket", "board", "wall", "open"], p=[0.34, 0.2, 0.2, 0.14, 0.12])
@@ -155,9 +135,9 @@ def _plot(street: _Side, x0: float, x1: float, trees: list[Mesh], rng: np.random
         elif style == "wall":
             street.put(garden_wall(length, 0.7, BRICKS[rng.integers(5)]), middle, 0.25)
     # The fence between neighbours, from behind the front garden backwards.
-    fence = board_fence(9.0, 1.7, FENCES[rng.integers(3)])
+    fence = board_fence(9.0, 1.7, FENCES[rng.integers(3)], 0.42)
     street.put(fence, x1 if drive_right else x0, set_back + 5.0, np.pi / 2)
-    for _ in range(2):
+    for _ in range(2 if near else 0):
         x, back = house_x + rng.uniform(-0.45, 0.45) * width, set_back - rng.uniform(0.7, 1.1)
         if abs(x - path_x) > 1.3:
             flower = [(0.42, 0.42, 0.18), (0.24, 0.38, 0.17), (0.55, 0.30, 0.32)][rng.integers(3)]
@@ -167,18 +147,18 @@ def _plot(street: _Side, x0: float, x1: float, trees: list[Mesh], rng: np.random
         x = low + 1.2 if drive_right else high - 1.2
         scale = rng.uniform(0.75, 1.05)
         street.put(_sized(mesh, scale), x, rng.uniform(2.2, 3.2), rng.uniform(0, 6))
-    street.put(
-        _sized(trees[rng.integers(len(trees))], rng.uniform(0.9, 1.2)),
-        house_x + rng.uniform(-4, 4),
-        set_back + depth + rng.uniform(4, 6),
-        rng.uniform(0, 6),
-    )
+    if rng.random() < 0.65:
+        street.put(
+            _sized(back_trees[rng.integers(len(back_trees))], rng.uniform(0.9, 1.2)),
+            house_x + rng.uniform(-4, 4),
+            set_back + depth + rng.uniform(4, 6),
+            rng.uniform(0, 6),
+        )
     if rng.random() < 0.5:
         street.put(letter_box((0.20, 0.24, 0.30)), path_x + 0.8, 0.3)
     if rng.random() < 0.35:
         tint = [(0.16, 0.28, 0.20), (0.24, 0.26, 0.28), (0.22, 0.20, 0.45)][rng.integers(3)]
         street.put(wheelie_bin(tint), drive_x + (1.75 if drive_right else -1.75), set_back + 1.0)
-    del b, side
 
 
 def _sized(mesh: Mesh, scale: float) -> Mesh:
@@ -186,10 +166,10 @@ def _sized(mesh: Mesh, scale: float) -> Mesh:
 
 
 def _far_rows(
-    street: _Side, junctions: tuple[float, ...], trees: list[Mesh], rng: np.random.Generator
+    street: StreetSide, junctions: tuple[float, ...], trees: list[Mesh], rng: np.random.Generator
 ) -> None:
     """Add the next street's houses behind the gardens, and what closes the crossing streets."""
-    for x in np.arange(START + 5, END, 21.0):
+    for x in np.arange(START + 5, END, 25.0):
         if all(not x_j - 9 < x < x_j + 21 for x_j in junctions):
             mesh = plain_block(rng, rng.uniform(9, 12), 8.0, 2, True)
             street.put(mesh, float(x), rng.uniform(32, 36))

@@ -6,14 +6,23 @@ import itertools
 
 import numpy as np
 
-from ...rendering.mesh import Material
+from ...rendering.mesh import Material, Mesh
 from .street import LEFT_SIDEWALK, RIGHT_SIDEWALK, SIDEWALK_WIDTH
-from .town_furniture import bench, bollard, lantern_lamp, litter_bin, planter, sign, wall_lamp
+from .town_furniture import (
+    bench,
+    bollard,
+    garden_wall,
+    lantern_lamp,
+    litter_bin,
+    planter,
+    sign,
+    wall_lamp,
+)
 from .town_greens import bush, tree
 from .town_ground import END, LOT_HEIGHT, START, GroundStyle, blocks, close_horizon, lay_ground
-from .town_houses import plain_block, terrace
+from .town_houses import BRICKS, plain_block, terrace
+from .town_layout import NEAR_END, StreetSide, car_choices, park_in_crossings
 from .town_parts import Builder
-from .town_suburb import _Side
 
 STYLE = GroundStyle(
     asphalt=(0.27, 0.27, 0.275),
@@ -34,21 +43,23 @@ def build_terraces(b: Builder, junctions: tuple[float, ...], rng: np.random.Gene
     """Add the whole town to `b`; `junctions` are the stop lines, m."""
     lay_ground(b, STYLE, junctions, rng)
     close_horizon(b, rng, (0.42, 0.40, 0.38), 9.0, 17.0, blocky=True)
-    small = tree(rng, 5.6, 1.35, (0.30, 0.44, 0.20), 220)
+    small = tree(rng, 5.6, 1.35, (0.30, 0.44, 0.20), 160)
+    cars = car_choices(rng, 6)
+    park_in_crossings(b, junctions, cars, rng)
     for side in (-1, 1):
-        street = _Side(b, side)
+        street = StreetSide(b, side)
         for x0, x1 in blocks(junctions):
             low = x0 + (SIDEWALK_WIDTH if x0 > START else 0.0)
             high = x1 - (SIDEWALK_WIDTH if x1 < END else 0.0)
-            _row(street, low, high, rng)
+            _row(street, low, high, cars, rng)
         for x_j in junctions:
             street.put(plain_block(rng, 20.0, 9.0, 4, False), x_j + 6.0, 70.0)
             for edge, out in ((x_j + 1.5 - SIDEWALK_WIDTH, -1), (x_j + 10.5 + SIDEWALK_WIDTH, 1)):
                 for back in (17.0, 29.0, 41.0, 53.0):
                     mesh = plain_block(rng, 12.0, 9.0, int(rng.integers(2, 5)), True)
                     street.put(mesh, edge + out * 0.1, back, out * side * np.pi / 2)
-    right = _Side(b, -1)
-    left = _Side(b, 1)
+    right = StreetSide(b, -1)
+    left = StreetSide(b, 1)
     lantern, post, tub = lantern_lamp(), bollard(), planter()
     wall = wall_lamp()
     for k, x in enumerate(np.arange(START + 8, END, 13.0)):
@@ -76,13 +87,39 @@ def build_terraces(b: Builder, junctions: tuple[float, ...], rng: np.random.Gene
         b.add(sign("limit").transformed((x + 22, RIGHT_SIDEWALK[0] - 0.2, LOT_HEIGHT), yaw=np.pi))
 
 
-def _row(street: _Side, low: float, high: float, rng: np.random.Generator) -> None:
+def _row(
+    street: StreetSide, low: float, high: float, cars: list[Mesh], rng: np.random.Generator
+) -> None:
     """Fill one side of a block with terraced houses."""
     count = max(1, round((high - low) / 8.6))
     weights = rng.uniform(0.75, 1.25, count)
     edges = low + (high - low) * np.concatenate([[0], np.cumsum(weights) / weights.sum()])
-    for k, (x0, x1) in enumerate(itertools.pairwise(edges)):
+    yards = set(rng.choice(np.arange(2, count - 2), 1)) if street.side > 0 and count > 6 else set()
+    for k, (x0, x1) in enumerate(itertools.pairwise(edges.tolist())):
+        if k in yards:
+            _yard(street, x0, x1, cars, rng)
+            continue
         ends = k in (0, count - 1)
         storeys = int(rng.choice([2, 3, 4], p=[0.3, 0.5, 0.2]))
-        mesh = terrace(rng, float(x1 - x0) - 0.01, 9.5, storeys, bool(rng.random() < 0.5), ends)
-        street.put(mesh, float(x0 + x1) / 2, PATH if street.side < 0 else 0.12)
+        shop = bool(rng.random() < 0.5)
+        mesh = terrace(rng, x1 - x0 - 0.01, 9.5, storeys, shop, ends, x0 < NEAR_END)
+        street.put(mesh, (x0 + x1) / 2, PATH if street.side < 0 else 0.12)
+
+
+def _yard(
+    street: StreetSide, x0: float, x1: float, cars: list[Mesh], rng: np.random.Generator
+) -> None:
+    """Leave a gap in the row: a small car park in front of a wall and trees."""
+    street.strip((x0, x1), (0.0, 10.0), 0.005, (0.33, 0.33, 0.34), Material.ASPHALT)
+    street.put(garden_wall(x1 - x0, 2.1, BRICKS[rng.integers(len(BRICKS))]), (x0 + x1) / 2, 9.0)
+    street.put(plain_block(rng, x1 - x0 + 6.0, 9.0, 3, True), (x0 + x1) / 2, 16.0)
+    slots = max(2, int((x1 - x0) / 2.7))
+    for k in range(slots + 1):
+        x = x0 + (x1 - x0) * k / slots
+        if 0 < k < slots:
+            street.strip(
+                (x - 0.05, x + 0.05), (0.8, 6.0), 0.010, (0.85, 0.85, 0.83), Material.CONCRETE
+            )
+        if k < slots and rng.random() < 0.85:
+            turn = 0.0 if rng.random() < 0.4 else np.pi
+            street.put(cars[rng.integers(len(cars))], x + (x1 - x0) / slots / 2, 3.3, turn)
