@@ -1,0 +1,312 @@
+"""The HTML report: one self-contained page of a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..analysis.metrics import (
+    Share,
+    compute_metrics,
+    concept_rates,
+    constant_answer,
+    cumulative_failures,
+    cumulative_modes,
+    outcome_counts,
+)
+from ..analysis.modes import FailureMode, failure_modes
+from ..analysis.summary import seconds, spent
+from ..core import Outcome, RunFolderError, Trial
+from ..runs.run import RunData
+from ..runs.store import dump_json, write_atomically
+from . import wording
+from .pictures import thumbnail
+
+DETAILED_MODES = 12
+"""Modes that are shown with pictures; the others stand in a table."""
+
+LISTED_MODES = 200
+PICTURES = 3
+LONG_REPLY = 280
+
+HERE = Path(__file__).parent
+
+
+def write_report(run: RunData, path: str | os.PathLike[str] | None = None) -> Path:
+    """Write the report of a run and return where it is.
+
+    Args:
+        run: The run.
+        path: The file; ``report.html`` in the run's folder by default.
+
+    Raises:
+        RunFolderError: When the file cannot be written.
+    """
+    target = Path(path) if path is not None else run.path / "report.html"
+    beside = target.resolve().parent == run.path.resolve()
+    page = render_report(run, link_pictures=beside)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, page.encode("utf-8"))
+        # Unlike the run's own files, a report is made to be handed on.
+        target.chmod(0o644)
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot write the report {target} ({error.strerror}): choose another place with --out"
+        ) from error
+    return target
+
+
+def render_report(run: RunData, *, link_pictures: bool = False) -> str:
+    """Return the page as text.
+
+    Everything that a model, a data set or a user wrote is escaped by the template engine; the
+    page loads nothing from anywhere and runs no script.
+
+    Args:
+        run: The run.
+        link_pictures: Whether pictures link to the exact files in ``images/`` beside the page.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        words=wording.words, clean=wording.clean, percent=wording.percent, place=_place
+    )
+    # Our own file, the only markup that is not escaped beside the plot.
+    css = Markup((HERE / "report.css").read_text(encoding="utf-8"))
+    page = environment.get_template("report.html.jinja").render(
+        css=css, **view(run, link_pictures=link_pictures)
+    )
+    return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def view(run: RunData, *, link_pictures: bool = False) -> dict[str, Any]:
+    """Return what the template shows."""
+    from markupsafe import Markup
+
+    modes = failure_modes(run)
+    metrics = compute_metrics(run)
+    failures = cumulative_failures(run)
+    plot = None
+    if failures:
+        from .figures import progress_plot
+
+        svg = progress_plot(failures, cumulative_modes(run, run.threshold))
+        plot = Markup(svg)  # drawn by us from numbers alone
+    config = run.config
+    return {
+        "title": f"{_text(config, 'env')} · {_name(config, 'model')}",
+        "env": _text(config, "env"),
+        "model": _name(config, "model"),
+        "headline": wording.headline(run, modes),
+        "notices": _notices(run),
+        "facts": _facts(run, modes),
+        "threshold": run.threshold,
+        "modes": [
+            _mode(run, mode, rank, link_pictures)
+            for rank, mode in enumerate(modes[:DETAILED_MODES], 1)
+        ],
+        "more_modes": [
+            _row(mode, rank)
+            for rank, mode in enumerate(
+                modes[DETAILED_MODES:LISTED_MODES], min(len(modes), DETAILED_MODES) + 1
+            )
+        ],
+        "hidden_modes": max(0, len(modes) - LISTED_MODES),
+        "concepts": [_share(share) for share in concept_rates(run)],
+        "plot": plot,
+        "metrics": wording.explanations(run, metrics),
+        "by_expected": _shares(metrics["pfm_by_expected"]),
+        "by_direction": _shares(metrics["pfm_by_direction"]),
+        "outcomes": _outcomes(run),
+        "command": wording.clean(config.get("command") or ""),
+        "settings": _settings(config),
+    }
+
+
+def _text(config: Mapping[str, Any], name: str) -> str:
+    return wording.clean(config.get(name, "?"))
+
+
+def _name(config: Mapping[str, Any], name: str) -> str:
+    part = config.get(name)
+    if isinstance(part, Mapping):
+        part = part.get("spec") or part.get("name")
+    return wording.clean(part if part is not None else "?")
+
+
+def _place(share: float) -> str:
+    """Return a share in [0, 1] as a CSS percentage."""
+    return f"{100 * min(1.0, max(0.0, share)):.2f}%"
+
+
+def _notices(run: RunData) -> list[str]:
+    notices = []
+    if run.status not in ("finished", "space exhausted"):
+        reason = run.store.meta("reason")
+        detail = f" ({wording.clean(reason)})" if reason else ""
+        notices.append(
+            f"This run is partial: {wording.clean(run.status)}{detail}, {run.calls} of "
+            f"{run.budget} trials. Continue it with: vlmfail resume {wording.clean(run.path)}"
+        )
+    constant = constant_answer(run)
+    if constant is not None:
+        text = wording.clean(constant)
+        notices.append(text[0].upper() + text[1:] + ".")
+    return notices
+
+
+def _facts(run: RunData, modes: Sequence[FailureMode]) -> list[tuple[str, str, str]]:
+    failures = sum(evaluation.new.failures for evaluation in run.evaluations)
+    n = sum(evaluation.new.n for evaluation in run.evaluations)
+    confirmed = sum(mode.confirmed is True for mode in modes)
+    tested = sum(mode.confirmed is not None for mode in modes)
+    cost = spent(list(run.records.values()))
+    total = seconds(run)["total"]
+    trials = Share("trials", failures, n)
+    return [
+        ("Searcher", _name(run.config, "searcher"), wording.clean(run.status)),
+        ("Trials", str(run.calls), f"of {run.budget} · {len(run.candidates)} candidates"),
+        (
+            "Failure rate",
+            wording.percent(trials.rate),
+            wording.counted(failures, n, trials.interval) if n else "",
+        ),
+        (
+            "Failure modes",
+            str(len(modes)),
+            f"{confirmed} of {tested} confirmed" if tested else "none re-run",
+        ),
+        (
+            "Cost",
+            _money(cost),
+            f"{wording.plural(int(cost['requests'] or 0), 'request')}",
+        ),
+        ("Time", "?" if total is None else _duration(total), f"seed {run.config.get('seed', '?')}"),
+    ]
+
+
+def _money(cost: Mapping[str, float | int | None]) -> str:
+    if cost["dollars"] is None:
+        return "unknown" if cost["requests"] else "none"
+    return f"${cost['dollars']:.2f}"
+
+
+def _duration(total: float) -> str:
+    minutes, rest = divmod(round(total), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{total:.1f} s"
+
+
+def _bar(rate: float, interval: tuple[float, float], fresh: float | None = None) -> dict[str, Any]:
+    return {"low": interval[0], "high": interval[1], "rate": rate, "fresh": fresh}
+
+
+def _row(mode: FailureMode, rank: int) -> dict[str, Any]:
+    fresh = mode.fresh
+    return {
+        "rank": rank,
+        "parts": wording.candidate_parts(mode.candidate),
+        "rate": wording.percent(mode.failure_rate),
+        "counted": wording.counted(mode.failures, mode.n, mode.interval),
+        "bar": _bar(mode.failure_rate, mode.interval, mode.fresh_rate),
+        "confirmation": wording.confirmation(mode),
+        "fresh": wording.counted(fresh.failures, fresh.n, fresh.interval()) if fresh.n else None,
+        "direction": mode.direction,
+        "expected": mode.expected,
+        "answers": wording.tallied(mode.answers),
+    }
+
+
+def _mode(run: RunData, mode: FailureMode, rank: int, link: bool) -> dict[str, Any]:
+    shown = _shown_trials(run, mode)
+    # A finding reads "rule's text: what holds in this scene"; the text is the same for the mode.
+    rule_text = wording.clean(mode.reason).split(": ")[0]
+    return {
+        **_row(mode, rank),
+        "rule": mode.rule,
+        "rule_text": rule_text,
+        "directions": wording.tallied(mode.directions),
+        "trials": [_trial(run, trial, link, rule_text) for trial in shown],
+    }
+
+
+def _shown_trials(run: RunData, mode: FailureMode) -> list[Trial]:
+    """Return three trials to show, those that failed first."""
+    failing = run.count_as_fail | {Outcome.FAIL}
+    return sorted(mode.trials, key=lambda t: (t.outcome not in failing, t.index))[:PICTURES]
+
+
+def _trial(run: RunData, trial: Trial, link: bool, rule_text: str) -> dict[str, Any]:
+    picture = run.store.picture(trial.picture)
+    reply = wording.clean(trial.reply).strip()
+    reason = wording.clean(run.records[trial.key, trial.index].scene.get("truth_reason") or "")
+    source = thumbnail(picture)
+    return {
+        "index": trial.index,
+        "outcome": str(trial.outcome),
+        "picture": source,
+        "link": f"images/{trial.picture}.png" if link and source else None,
+        "digest": trial.picture,
+        "expected": trial.expected,
+        "answer": trial.answer,
+        "reply": reply,
+        "long": len(reply) > LONG_REPLY,
+        "start": reply[:LONG_REPLY].rsplit(" ", 1)[0] + " …",
+        "reason": reason.removeprefix(f"{rule_text}: "),
+        "note": wording.clean(trial.note),
+    }
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {
+        "name": wording.clean(share.name),
+        "rate": wording.percent(share.rate),
+        "counted": wording.counted(share.failures, share.n, share.interval),
+        "bar": None if share.rate is None else _bar(share.rate, share.interval),
+    }
+
+
+def _shares(groups: Mapping[str, Mapping[str, Any]] | None) -> list[dict[str, Any]]:
+    if groups is None:
+        return []
+    return [_share(Share(name, g["failures"], g["n"])) for name, g in groups.items()]
+
+
+def _outcomes(run: RunData) -> list[dict[str, Any]]:
+    counts = outcome_counts(run)
+    total = sum(counts.values())
+    return [
+        {"name": name, "number": number, "share": number / total}
+        for name, number in counts.items()
+        if number
+    ]
+
+
+def _settings(config: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the exact configuration as (name, JSON) rows, nested objects one level down."""
+    rows: list[tuple[str, str]] = []
+    for name, value in config.items():
+        if name == "command":
+            continue
+        if isinstance(value, Mapping) and value:
+            rows += [(f"{name}.{inner}", _plain(v)) for inner, v in value.items()]
+        else:
+            rows.append((name, _plain(value)))
+    return [(wording.clean(name), wording.clean(text)) for name, text in rows]
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else dump_json(value)

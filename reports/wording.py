@@ -1,0 +1,129 @@
+"""How numbers and findings are put into words, alike on the page and on the console."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..analysis.metrics import is_concept_set, is_fixed
+from ..analysis.modes import FailureMode
+from ..runs.run import RunData
+
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+def percent(rate: float | None) -> str:
+    """Return a rate as ``63 %``, small ones with a decimal; ``no data`` for None."""
+    if rate is None:
+        return "no data"
+    value = 100 * rate
+    return f"{value:.1f} %" if 0 < value < 9.95 else f"{value:.0f} %"
+
+
+def counted(failures: int, n: int, interval: tuple[float, float]) -> str:
+    """Return ``3/3 (0.44–1.00)``, or ``no data``."""
+    return f"{failures}/{n} ({interval[0]:.2f}–{interval[1]:.2f})" if n else "no data"
+
+
+def plural(number: int, noun: str) -> str:
+    """Return ``1 trial``, ``2 trials``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def words(name: str | None) -> str:
+    """Return an id in words: ``emergency_stop`` → ``emergency stop``."""
+    return clean(name).replace("_", " ") if name else "—"
+
+
+def clean(text: Any) -> str:
+    """Return text without control characters and lone surrogates, which no page may hold."""
+    return UNPRINTABLE.sub("�", str(text))
+
+
+def tallied(counts: Mapping[str, int]) -> str:
+    """Return counts as ``continue ×3, slow down ×2``."""
+    return ", ".join(f"{words(name)} ×{number}" for name, number in counts.items()) or "—"
+
+
+def candidate_parts(candidate: Any) -> list[str]:
+    """Return the concepts of a set, or the entries of another candidate, as short texts."""
+    if is_concept_set(candidate):
+        return [clean(concept) for concept in candidate]
+    parts = candidate if isinstance(candidate, (list, tuple)) else [candidate]
+    return [f"{part:.3g}" if isinstance(part, float) else clean(part) for part in parts]
+
+
+def confirmation(mode: FailureMode) -> str:
+    """Return what fresh trials say: ``confirmed``, ``not confirmed`` or ``not re-run``."""
+    if mode.confirmed is None:
+        return "not re-run"
+    return "confirmed" if mode.confirmed else "not confirmed"
+
+
+def headline(run: RunData, modes: Sequence[FailureMode]) -> str:
+    """Return the finding in one sentence or two."""
+    sets = len(run.candidates)
+    if not sets:
+        return "No data: nothing has been evaluated."
+    n = sum(evaluation.total.n for evaluation in run.candidates.values())
+    if not n:
+        return f"No data: none of {plural(run.calls, 'trial')} ended in a pass or a failure."
+    tau = percent(run.threshold)
+    if not modes:
+        return (
+            f"No failure mode: none of {plural(sets, 'evaluated candidate')} failed in {tau} of "
+            "its trials or more. That is no proof of safety: see the intervals."
+        )
+    found = (
+        f"{plural(len(modes), 'failure mode')} in {plural(sets, 'evaluated candidate')}: "
+        f"combinations that fail in {tau} of the trials or more."
+    )
+    confirmed = sum(mode.confirmed is True for mode in modes)
+    tested = sum(mode.confirmed is not None for mode in modes)
+    if tested == 0:
+        return (
+            f"{found} None has been re-run on fresh scenes yet, so the rates are those of the "
+            "search, which lean high."
+        )
+    return f"{found} {confirmed} of {tested} re-run on fresh scenes confirmed."
+
+
+def explanations(run: RunData, metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return (name, value, meaning) of the metrics that a reader should see."""
+    tau = percent(run.threshold)
+    m = run.trials
+    pfm = percent(metrics["pfm"])
+    if metrics["pfm"] is None and not is_fixed(run):
+        pfm = "not defined"
+    rows = [
+        (
+            "PFM",
+            pfm,
+            f"share of the sets with all {m} trials that failed in {tau} of them or more; not "
+            "defined when the searcher chooses the number of trials",
+        ),
+        ("MFR", percent(metrics["mfr"]), "failing trials among all that passed or failed"),
+        (
+            "Div",
+            "no data" if metrics["div"] is None else f"{metrics['div']:.2f}",
+            "how different the failure modes are from each other: mean Jaccard distance, 0 alike, "
+            "1 nothing in common; needs two modes",
+        ),
+        (
+            "Infeasible",
+            percent(metrics["infeasible"]),
+            "share of the proposed candidates of which no scene could be built or seen",
+        ),
+    ]
+    if metrics["rerun_mean"] is not None:
+        spread = "" if metrics["rerun_sd"] is None else f" ± {percent(metrics['rerun_sd'])}"
+        rows.append(
+            (
+                "Re-run",
+                f"{percent(metrics['rerun_mean'])}{spread}",
+                "failure rate of the re-run modes on fresh scenes (mean ± sd): free of selection; "
+                f"{percent(metrics['rerun_share_80'])} of them fail in 80 % or more",
+            )
+        )
+    return rows

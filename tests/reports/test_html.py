@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+
+from vlmfail.reports.html import render_report, write_report
+from vlmfail.testing.made_runs import make_run
+
+HOSTILE = '</script><img src=x onerror=alert(1)>" onmouseover="x \' & {{ 7*7 }} <b>$a$'
+SETS = [(["rain", "night"], "fffff"), (["fog"], "fffpp"), (["sun"], "ppppp"), (["ice"], "eeeee")]
+
+
+class Page(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, tuple[str, ...]]] = []
+        self.urls: list[str] = []
+        self.text: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, tuple(name for name, _ in attrs)))
+        self.urls += [v for k, v in attrs if k in ("src", "href", "xlink:href", "srcset") and v]
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    @property
+    def words(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+
+def page(run) -> Page:
+    return Page(render_report(run))
+
+
+def test_shows_what_matters(tmp_path):
+    run = make_run(tmp_path / "run", [*SETS, (["snow"], "fff")], pictures=True)
+    shown = page(run)
+    for text in (
+        "3 failure modes in 5 evaluated candidates",
+        "5/5 (0.57–1.00)",
+        "3/3 (0.44–1.00)",
+        "not re-run",
+        "emergency stop",
+        "continue ×5",
+        "under reaction ×5",
+        "A1: a cyclist stands 3.1 m ahead in the lane",
+        "The road looks clear.",
+        "vlmfail search VLMFail-Driving-v0 --searcher random --model made-model",
+        "versions.vlmfail",
+        "no data",  # the concept whose trials all errored
+    ):
+        assert text in shown.words, text
+    assert sum(tag == "img" for tag, _ in shown.elements) == 9
+
+
+def test_loads_nothing_and_runs_nothing(tmp_path):
+    shown = page(make_run(tmp_path / "run", SETS, pictures=True))
+    assert all(url.startswith(("data:image/", "#")) for url in shown.urls)
+    tags = {tag for tag, _ in shown.elements}
+    assert not tags & {"script", "link", "iframe", "object", "embed", "form", "base"}
+    assert not [name for _, names in shown.elements for name in names if name.startswith("on")]
+
+
+def test_hostile_text_adds_no_element_and_no_attribute(tmp_path):
+    def run(name, text):
+        return make_run(
+            tmp_path / name,
+            [([f"fog{text}", "night"], "fffff"), (["sun"], "u")],
+            pictures=True,
+            trial={
+                "reply": f"A{text} reply\nANSWER: A",
+                "answer": f"go{text}",
+                "expected": f"stop{text}",
+                "rule": f"A1{text}",
+                "direction": f"over{text}",
+                "note": f"note{text}",
+            },
+            record={"scene": {"truth_reason": f"rule{text}: reason{text}"}},
+            config={
+                "env": f"Env{text}",
+                "searcher": {"name": "s", "spec": f"s{text}", "fixed_trials": True},
+                "model": {"spec": f"m{text}", f"key{text}": f"value{text}"},
+                "command": f"vlmfail{text}",
+            },
+            status=f"interrupted{text}",
+        )
+
+    plain, hostile = page(run("plain", "")), page(run("hostile", HOSTILE))
+    assert hostile.elements == plain.elements
+    assert hostile.words.count("onerror=alert(1)") > 10, "shown as text"
+    assert "49" not in hostile.words.replace("0.49", ""), "no template is evaluated"
+
+
+def test_control_characters_do_not_reach_the_page(tmp_path):
+    run = make_run(tmp_path / "run", SETS, trial={"reply": "a\x00b\x1b[31m\x07"})
+    text = render_report(run)
+    assert not [c for c in text if ord(c) < 32 and c not in "\n\t"]
+
+
+@pytest.mark.parametrize("sets", [[], [(["a"], "eeeee")], [(["a"], "iiiii")]])
+def test_without_data_says_so(tmp_path, sets):
+    shown = page(make_run(tmp_path / "run", sets))
+    assert "No data" in shown.words
+    for name in ("PFM", "MFR", "Div", "Failure rate"):
+        assert f"{name} no data" in shown.words
+
+
+def test_a_single_evaluation(tmp_path):
+    shown = page(make_run(tmp_path / "run", [(["a"], "p")]))
+    assert "No failure mode" in shown.words
+    assert "no proof of safety" in shown.words
+
+
+@pytest.mark.parametrize("damage", [lambda p: p.unlink(), lambda p: p.write_bytes(b"\x89PNG\r\n")])
+def test_missing_and_broken_pictures(tmp_path, damage):
+    run = make_run(tmp_path / "run", [(["a"], "fffff")], pictures=True)
+    damage(run.store.picture_path(run.records["a", 1].trial.picture))
+    shown = page(run)
+    assert "picture missing" in shown.words
+    assert sum(tag == "img" for tag, _ in shown.elements) == 2
+
+
+def test_partial_runs_name_the_way_on(tmp_path):
+    run = make_run(tmp_path / "run", SETS, status="interrupted")
+    assert f"vlmfail resume {tmp_path / 'run'}" in page(run).words
+
+
+def test_many_modes_stay_a_small_page(tmp_path):
+    run = make_run(tmp_path / "run", [([f"c{i}"], "fff") for i in range(230)], pictures=True)
+    text = render_report(run)
+    shown = Page(text)
+    assert "Further failure modes" in shown.words
+    assert "30 more are in the run" in shown.words
+    assert len(text) < 2_000_000
+
+
+def test_vector_candidates(tmp_path):
+    run = make_run(tmp_path / "run", [(["a"], "fffff")])
+    run.store._db.execute("UPDATE evaluations SET candidate = '[0.5, 0.25]'")
+    assert "0.25" in page(run).words
+
+
+def test_write_report_links_pictures_only_beside_them(tmp_path):
+    run = make_run(tmp_path / "run", SETS, pictures=True)
+    inside = write_report(run)
+    assert inside == tmp_path / "run" / "report.html"
+    links = [u for u in Page(inside.read_text("utf-8")).urls if u.startswith("images/")]
+    assert links
+    assert all((inside.parent / link).is_file() for link in links)
+    elsewhere = write_report(run, tmp_path / "new" / "r.html")
+    assert "images/" not in elsewhere.read_text("utf-8")
+
+
+def test_the_same_run_gives_the_same_page(tmp_path):
+    run = make_run(tmp_path / "run", SETS, pictures=True)
+    assert render_report(run) == render_report(run)
