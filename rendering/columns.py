@@ -13,7 +13,8 @@ from .mesh import F32
 
 def gather(columns: F32, at: npt.NDArray[np.integer]) -> F32:
     """Return the columns `at` (`k x m`) of `columns` (`k x n`)."""
-    return np.take(columns, at, axis=1)
+    values: F32 = columns.take(at, axis=1)
+    return values
 
 
 def scatter(columns: F32, at: npt.NDArray[np.integer], values: F32) -> None:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from .mesh import F32
 
 # (standard deviation in pixels at height 384, strength)
-_HALOS = ((1.6, 0.55), (5.0, 0.45))
+_HALOS = ((1.8, 0.7), (6.0, 0.9))
 
 
 def add_glow(display: F32, lamps: npt.NDArray[np.bool_], spread: float) -> None:

@@ -69,10 +69,10 @@ def _speckle(s: Surface, metres: float, strength: float) -> None:
 
 def _asphalt(s: Surface) -> None:
     x, y, _ = s.points
-    worn = noise.bilinear(noise.cloud_noise(), x * 3.0, y * 12.0) - 0.5
+    worn = noise.bilinear(noise.cloud_noise(), x * 1.7, y * 7.0) - 0.5
     stone = noise.nearest(noise.grain_noise(), x * 90.0, y * 90.0) - 0.5
-    stone *= 0.42 * s.fade(0.02)
-    s.colours *= 1.0 + 0.22 * worn + stone
+    stone *= 0.34 * s.fade(0.016)
+    s.colours *= 1.0 + 0.14 * worn + stone
 
 
 def _concrete(s: Surface) -> None:

@@ -153,7 +153,9 @@ class Shader:
             soaked = soaked[mirror]
             scatter(albedo, mirror, gather(albedo, mirror) * (1.0 - 0.5 * soaked))
 
-        openness = self._openness(points, geometric) if primary else None
+        openness = self._baked(face, u, v)
+        if primary:
+            self._close(openness, points, geometric)
         light = self._ambient(normals, points, openness)
         shine = self._sunlight(points, geometric, normals, t, light, primary)
         out = albedo * light
@@ -179,7 +181,7 @@ class Shader:
         normalise(n)
         return n
 
-    def _ambient(self, normals: F32, points: F32, openness: F32 | None) -> F32:
+    def _ambient(self, normals: F32, points: F32, openness: F32) -> F32:
         sky = self.sky
         share = 0.5 + 0.5 * normals[2]
         light: F32 = (
@@ -189,12 +191,19 @@ class Shader:
         foot = 0.72 + 0.28 * smoothstep(0.0, 1.6, points[2])
         steep = 1.0 - np.abs(normals[2])
         light *= 1.0 - steep * (1.0 - foot)
-        if openness is not None:
-            light *= openness
+        light *= openness
         return light
 
-    def _openness(self, points: F32, normals: F32) -> F32 | None:
-        """Return the share of ambient light left beside and below objects, None = all."""
+    def _baked(self, face: npt.NDArray[np.int32], u: F32, v: F32) -> F32:
+        """Return the share of ambient light that the backdrop leaves, `n`."""
+        first, second, third = self.tracer.table.openness
+        share: F32 = (1.0 - u - v) * first.take(face)
+        share += u * second.take(face)
+        share += v * third.take(face)
+        return share
+
+    def _close(self, openness: F32, points: F32, normals: F32) -> None:
+        """Take from `openness` what objects keep off beside and below them."""
         near = np.zeros(points.shape[1], dtype=np.bool_)
         for low, high in self.tracer.boxes:
             inside = points[2] < high[2] + _REACH
@@ -205,7 +214,7 @@ class Shader:
             near |= inside
         at = np.flatnonzero(near)
         if len(at) == 0:
-            return None
+            return
         n = gather(normals, at)
         start = np.ascontiguousarray((gather(points, at) + n * np.float32(0.006)).T)
         closed = np.zeros(len(at), dtype=np.float32)
@@ -216,10 +225,8 @@ class Shader:
             normalise(lean)
             ray[...] = lean.T
             closed += self.tracer.closeness(start, ray, _REACH)
-        values = np.ones(points.shape[1], dtype=np.float32)
         closed *= np.float32(1.35 / len(_TILTS))
-        values[at] = 1.0 - 0.85 * np.minimum(closed, 1.0)
-        return values
+        openness[at] *= 1.0 - 0.85 * np.minimum(closed, 1.0)
 
     def _sunlight(
         self, points: F32, geometric: F32, normals: F32, t: F32, light: F32, primary: bool

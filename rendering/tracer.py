@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .mesh import F32, Mesh
+from .occlusion import baked_openness
 from .tonemap import srgb_to_linear
 from .world import Instance
 
 FAR = 1.0e4
 """Length of a ray that hits nothing, m."""
 
-_KEPT_BACKDROPS = 6
+_KEPT_BACKDROPS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +32,17 @@ class FaceTable:
         colours: Linear albedo `3 x f`.
         materials: `f` uint8.
         owner: `f` int16: 0 backdrop, k = the k-th object.
+        openness: Share of ambient light at the corners, `3 x f`.
     """
 
     normals: F32
     colours: F32
     materials: npt.NDArray[np.uint8]
     owner: npt.NDArray[np.int16]
+    openness: F32
 
     @classmethod
-    def of(cls, mesh: Mesh, owner: int) -> FaceTable:
+    def of(cls, mesh: Mesh, owner: int, openness: F32 | None = None) -> FaceTable:
         """Return the table of a mesh whose faces all belong to `owner`."""
         count = len(mesh.faces)
         return cls(
@@ -47,6 +50,7 @@ class FaceTable:
             np.ascontiguousarray(srgb_to_linear(mesh.colours).T),
             mesh.materials,
             np.full(count, owner, dtype=np.int16),
+            np.ones((3, count), dtype=np.float32) if openness is None else openness,
         )
 
     @classmethod
@@ -57,6 +61,7 @@ class FaceTable:
             np.concatenate([table.colours for table in tables], axis=1),
             np.concatenate([table.materials for table in tables]),
             np.concatenate([table.owner for table in tables]),
+            np.concatenate([table.openness for table in tables], axis=1),
         )
 
 
@@ -99,7 +104,8 @@ class Accelerator:
         """Return embree's hit arrays for rays `n x 3`; None when there are no triangles."""
         if self._scene is None or len(origins) == 0:
             return None
-        reach = np.array(np.broadcast_to(limit, len(origins)), dtype=np.float32)
+        reach = np.empty(len(origins), dtype=np.float32)
+        reach[:] = limit
         return self._scene.run(origins, directions, dists=reach, query="INTERSECT", output=1)
 
     def occluded(
@@ -108,7 +114,8 @@ class Accelerator:
         """Return which of the rays `n x 3` hit something within `limit` m."""
         if self._scene is None or len(origins) == 0:
             return np.zeros(len(origins), dtype=np.bool_)
-        reach = np.array(np.broadcast_to(limit, len(origins)), dtype=np.float32)
+        reach = np.empty(len(origins), dtype=np.float32)
+        reach[:] = limit
         found = self._scene.run(origins, directions, dists=reach, query="OCCLUDED")
         blocked: npt.NDArray[np.bool_] = found >= 0
         return blocked
@@ -136,7 +143,9 @@ class BackdropCache:
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:
-                entry = Backdrop(Accelerator([mesh]), FaceTable.of(mesh, 0))
+                accelerator = Accelerator([mesh])
+                openness = baked_openness(mesh, accelerator.occluded)
+                entry = Backdrop(accelerator, FaceTable.of(mesh, 0, openness))
                 self._entries[key] = entry
                 while len(self._entries) > self._size:
                     self._entries.popitem(last=False)
