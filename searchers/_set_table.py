@@ -75,7 +75,7 @@ class SetTable:
             weights: One weight a concept, `n`.
         """
         padded = np.append(weights, 0.0).astype(np.float32)
-        total = padded.take(self._members[0])
+        total: npt.NDArray[np.float32] = padded.take(self._members[0])
         for members in self._members[1:]:
             total += padded.take(members)
         return total

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vlmfail.agents.agent import SearchAgent
+from vlmfail.envs.concept_sets import ConceptSetSpace
+from vlmfail.searchers import make_searcher, searcher_names
+from vlmfail.testing.agent_suite import AgentContractSuite
+from vlmfail.testing.simulated import AdditiveRates, Drive, SimulatedTrials
+
+VARIANTS: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in searcher_names()),
+    ("beam", {"width": 1, "diversity": 0.0, "max_size": 2}),
+    ("gpts", {"warm_share": 0.0}),
+    ("gpts", {"warm_share": 1.0}),
+    ("gpts", {"kernel": "rbf", "pool": 100}),
+]
+
+
+@pytest.fixture(params=VARIANTS, ids=lambda v: "-".join([v[0], *map(str, v[1].values())]))
+def variant(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
+    return request.param
+
+
+class TestRegisteredSearchers(AgentContractSuite):
+    @pytest.fixture(autouse=True)
+    def _variant(self, variant: tuple[str, dict[str, Any]]) -> None:
+        self._spec, self._args = variant
+
+    def make_agent(self) -> SearchAgent[Any]:
+        return make_searcher(self._spec, **self._args)
+
+    def test_space_too_large_to_enumerate(self, endless: ConceptSetSpace) -> None:
+        args = {**self._args, "pool": 100} if self._spec == "gpts" else self._args
+        evaluate = SimulatedTrials(endless, AdditiveRates(endless, seed=1))
+        run = Drive(make_searcher(self._spec, **args), endless, evaluate, budget=150, trials=5)
+        assert len(run.keys) == len(set(run.keys)) == 30
+        assert all(endless.validate(e.candidate) is None for e in run.evaluations)
+
+
+class SuiteCatches(SearchAgent[frozenset[str]]):
+    """Breaks the contract in a way per `how`."""
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+
+    def setup(self) -> None:
+        self.seen: set[frozenset[str]] = set()
+        if self.how == "keeps state":
+            self.count = getattr(self, "count", 0)
+        if self.how == "global draws":
+            self.rng = np.random.mtrand._rand  # type: ignore[assignment]
+
+    def ask(self, n: int) -> Any:
+        if self.how == "too many":
+            n += 1
+        if self.how == "invalid":
+            return [frozenset({"rain"})]
+        batch = []
+        for _ in range(200 * n):
+            if self.how == "global draws":
+                draw = self.space.sample(np.random.default_rng(self.rng.randint(2**31)))  # type: ignore[attr-defined]
+            else:
+                draw = self.space.sample(self.rng)
+            if self.how == "repeats" or draw not in self.seen:
+                self.seen.add(draw)
+                batch.append(draw)
+            if len(batch) == n:
+                break
+        return batch
+
+    def tell(self, evaluations: Any) -> None:
+        if self.how == "no data":
+            _ = [evaluation.rate + 0.0 for evaluation in evaluations]
+
+
+@pytest.mark.parametrize(
+    ("how", "test"),
+    [
+        ("too many", "test_batches_hold_valid_distinct_candidates"),
+        ("invalid", "test_batches_hold_valid_distinct_candidates"),
+        ("repeats", "test_fixed_trials_never_repeats_a_candidate"),
+        ("repeats", "test_stops_when_nothing_is_left"),
+        ("global draws", "test_leaves_global_generators_alone"),
+        ("global draws", "test_same_seed_and_outcomes_give_the_same_search"),
+        ("global draws", "test_replaying_a_log_restores_the_agent"),
+        ("no data", "test_candidates_without_data"),
+    ],
+)
+def test_suite_catches_broken_agents(how: str, test: str) -> None:
+    class Suite(AgentContractSuite):
+        def make_agent(self) -> SearchAgent[Any]:
+            return SuiteCatches(how)
+
+    with pytest.raises((AssertionError, TypeError)):
+        getattr(Suite(), test)()
