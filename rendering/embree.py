@@ -23,7 +23,9 @@ NOTICEABLE = 12.0
 """Least difference (of 255, largest channel) that counts as visible: about three times the
 just-noticeable step on a display, so that neither grain nor rounding makes an object visible."""
 
-_EDGE = 18.0  # of 255: neighbours that differ by more get extra samples
+# Neighbours that differ by more than this (of 255) get extra samples: the silhouettes of objects,
+# the edges of faces, and whatever lies within a face (shadows; grain is meant to be uneven).
+_EDGE_OBJECT, _EDGE_FACE, _EDGE_WITHIN = 5.0, 18.0, 42.0
 _GRID = ((-0.05, -0.38), (-0.32, 0.24), (0.36, 0.16))  # besides the middle of the pixel
 _BACKDROPS = BackdropCache()
 
@@ -68,7 +70,7 @@ class _Frame:
         base = display(self._shader.radiance(origins, directions, hits))
 
         smooth = base.copy()
-        self._antialias(smooth, index)
+        self._antialias(smooth, index, hits.face)
         picture = smooth.reshape(3, height, width)
         lamps = np.zeros(height * width, dtype=np.bool_)
         lamps[solid] = tracer.table.materials[hits.face[solid]] == Material.EMISSIVE
@@ -101,20 +103,25 @@ class _Frame:
         lit = self._shader.sky.horizon * np.float32(1.15 * self._world.atmosphere.exposure)
         return display(lit)
 
-    def _antialias(self, picture: F32, index: npt.NDArray[np.int16]) -> None:
+    def _antialias(
+        self, picture: F32, index: npt.NDArray[np.int16], face: npt.NDArray[np.int32]
+    ) -> None:
         """Average extra samples into the pixels of `picture` (`3 x n`) that lie on an edge."""
         height, width = self._height, self._width
+        looks = self._tracer.table.looks.take(face, mode="clip")
+        looks[face < 0] = -1
         image = picture.reshape(3, height, width)
-        owner = index.reshape(height, width)
+        owner, looks = index.reshape(height, width), looks.reshape(height, width)
         edge = np.zeros((height, width), dtype=np.bool_)
-        across = _largest(image[:, :, 1:] - image[:, :, :-1]) > _EDGE
-        across |= owner[:, 1:] != owner[:, :-1]
-        edge[:, 1:] |= across
-        edge[:, :-1] |= across
-        down = _largest(image[:, 1:] - image[:, :-1]) > _EDGE
-        down |= owner[1:] != owner[:-1]
-        edge[1:] |= down
-        edge[:-1] |= down
+        before, after = np.s_[:-1], np.s_[1:]
+        every = np.s_[:]
+        for one, other in (((every, before), (every, after)), ((before, every), (after, every))):
+            step = _largest(image[:, *other] - image[:, *one])
+            found = step > _EDGE_WITHIN
+            found |= (step > _EDGE_OBJECT) & (owner[one] != owner[other])
+            found |= (step > _EDGE_FACE) & (looks[one] != looks[other])
+            edge[one] |= found
+            edge[other] |= found
         at = np.flatnonzero(edge)
         if len(at) == 0:
             return

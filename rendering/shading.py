@@ -165,13 +165,15 @@ class Shader:
         return self._veil(out, albedo, d, t, materials)
 
     def _normals(self, face: npt.NDArray[np.int32], u: F32, v: F32, d: F32) -> F32:
-        corner = self.tracer.table.normals
-        w = 1.0 - u - v
-        n = np.empty_like(d)
-        for k in range(3):
-            n[k] = corner[k].take(face) * w
-            n[k] += corner[3 + k].take(face) * u
-            n[k] += corner[6 + k].take(face) * v
+        table = self.tracer.table
+        n = gather(table.normals[:3], face)
+        curved = np.flatnonzero(table.curved.take(face))
+        if len(curved):
+            at, second, third = face[curved], u[curved], v[curved]
+            bent = gather(table.normals[:3], at) * (1.0 - second - third)
+            bent += gather(table.normals[3:6], at) * second
+            bent += gather(table.normals[6:], at) * third
+            scatter(n, curved, bent)
         facing = dot(n, d)
         # Seen from behind: turn round. Only just averted (an interpolated normal at a
         # silhouette): bend until it is seen edge on.
@@ -307,9 +309,11 @@ class Shader:
         if shine is not None:
             s = self.sky.sun_direction
             towards = mirrored[0] * s[0] + mirrored[1] * s[1] + mirrored[2] * s[2]
-            glint = np.maximum(towards, 0.0) ** np.float32(hard)
-            glint *= shine[at] * np.float32(bright)
-            result += outer(self.sky.sun, glint)
+            # The power is slow and vanishes away from the mirrored sun.
+            near = np.flatnonzero(towards > 0.8)
+            glint = towards[near] ** np.float32(hard)
+            glint *= shine[at[near]] * np.float32(bright)
+            scatter(result, near, gather(result, near) + outer(self.sky.sun, glint))
         scatter(out, at, result)
 
     def _mirror(

@@ -66,8 +66,10 @@ class Sky:
         if sun:
             s = self.sun_direction
             towards = np.maximum(x * s[0] + y * s[1] + z * s[2], 0.0)
-            eighth = towards**8
-            halo = 0.05 * eighth + 0.35 * eighth**12 + 6.0 * smoothstep(0.9994, 0.9999, towards)
+            fourth = np.square(np.square(towards))
+            eighth = fourth * fourth
+            narrow = np.square(np.square(eighth)) * np.square(np.square(fourth * eighth))
+            halo = 0.05 * eighth + 0.35 * narrow + 6.0 * smoothstep(0.9994, 0.9999, towards)
             colours += self.sun[:, None] * halo
         if self.cover > 0.0:
             self._add_clouds(colours, x, y, z, sun)
