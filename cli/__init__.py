@@ -1,1 +1,1 @@
-"""The cli room."""
+"""The `vlmfail` command: thin, one file per verb."""

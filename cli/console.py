@@ -1,0 +1,157 @@
+"""What the verbs share: one JSON object on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ..core.errors import UsageError
+
+if TYPE_CHECKING:
+    from ..agents.progress import Progress
+
+
+def emit(value: Any) -> None:
+    """Print one strict JSON object on stdout."""
+    from ..runs.store import dump_json
+
+    typer.echo(dump_json(value, indent=1))
+
+
+def note(text: str) -> None:
+    """Print a line on stderr."""
+    typer.echo(text, err=True)
+
+
+@contextlib.contextmanager
+def reserved_stdout() -> Iterator[None]:
+    """Send whatever models, plug-ins and native code print to stderr meanwhile.
+
+    Stdout is then left to the one JSON object, whoever else likes to talk.
+    """
+    with contextlib.redirect_stdout(sys.stderr):
+        try:
+            saved = os.dup(1)
+        except OSError:
+            yield
+            return
+        try:
+            os.dup2(2, 1)
+            yield
+        finally:
+            os.dup2(saved, 1)
+            os.close(saved)
+
+
+def pairs(option: str, items: Sequence[str]) -> dict[str, Any]:
+    """Return the values of repeated ``KEY=VALUE`` options; values are JSON, else text.
+
+    Raises:
+        UsageError: For an item without a key or a key given twice.
+    """
+    values: dict[str, Any] = {}
+    for item in items:
+        key, equals, text = item.partition("=")
+        key = key.strip().replace("-", "_")
+        if not equals or not key:
+            raise UsageError(f"{option}: expected KEY=VALUE, got {item!r}")
+        if key in values:
+            raise UsageError(f"{option}: {key} is given twice")
+        try:
+            values[key] = json.loads(text)
+        except ValueError:
+            values[key] = text
+    return values
+
+
+def default_out(env: str, searcher: str, model: str, seed: int) -> Path:
+    """Return a new folder ``runs/<domain>-<searcher>-<model>-s<seed>``, with a number if taken."""
+    domain = re.sub(r"^VLMFail-(.+)-v\d+$", r"\1", env.removeprefix("vlmfail:")).lower()
+    name = "-".join([*(_slug(part) for part in (domain, searcher, model)), f"s{seed}"])
+    number = 1
+    while True:
+        path = Path("runs") / (name if number == 1 else f"{name}-{number}")
+        if not path.exists():
+            return path
+        number += 1
+
+
+def _slug(text: str) -> str:
+    last = text.replace("\\", "/").rsplit("/", 1)[-1].replace(".py:", "-")
+    return re.sub(r"[^A-Za-z0-9.]+", "-", last).strip("-.")[:60] or "custom"
+
+
+class SearchProgress:
+    """A bar on stderr: trials, failure rate, failure modes, time left.
+
+    Use as a context manager; call it with every `Progress`.
+    """
+
+    def __init__(self) -> None:
+        """Prepare the bar; it shows on a terminal only."""
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        console = Console(stderr=True)
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=28),
+            TextColumn("{task.completed:.0f}/{task.total:.0f} trials · {task.fields[found]}"),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("searching", total=None, found="starting")
+
+    def __enter__(self) -> SearchProgress:
+        """Show the bar."""
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the bar away."""
+        self._bar.stop()
+
+    def __call__(self, state: Progress) -> None:
+        """Show a search's state."""
+        self._bar.update(
+            self._task, completed=state.calls, total=state.budget, found=describe(state)
+        )
+
+    def rerun(self, done: int, total: int) -> None:
+        """Show a re-run's state."""
+        self._bar.update(
+            self._task, description="re-running", completed=done, total=total, found="fresh scenes"
+        )
+
+
+def describe(state: Progress) -> str:
+    """Return a search's state in words."""
+    rate = f"{100 * state.failures / state.n:.0f} % fail" if state.n else "no data yet"
+    modes = f"{state.modes} {'mode' if state.modes == 1 else 'modes'}"
+    drawn = state.calls - state.resumed
+    if drawn <= 0:
+        return f"{rate} · {modes}"
+    left = state.seconds / drawn * (state.budget - state.calls)
+    minutes, seconds = divmod(round(left), 60)
+    return f"{rate} · {modes} · {minutes}:{seconds:02d} left"
+
+
+def facts(values: Mapping[str, Any]) -> None:
+    """Print aligned ``name  value`` lines on stdout; None is left out."""
+    shown = {name: value for name, value in values.items() if value not in (None, "")}
+    width = max((len(name) for name in shown), default=0)
+    for name, value in shown.items():
+        lines = str(value).splitlines() or [""]
+        typer.echo(f"{name:<{width}}  {lines[0]}")
+        for line in lines[1:]:
+            typer.echo(f"{'':<{width}}  {line}")

@@ -1,0 +1,101 @@
+"""`vlmfail list`: what there is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .console import emit
+
+if TYPE_CHECKING:
+    from ..core.plugins import Registry
+
+
+def list_names(
+    env: Annotated[
+        str | None, typer.Argument(help="With --concepts: the env (default: all).")
+    ] = None,
+    concepts: Annotated[bool, typer.Option("--concepts", help="List an env's concepts.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """List environments, searchers, models and renderers, or the concepts of an environment."""
+    if concepts or env is not None:
+        return _concepts(env, as_json)
+    from ..envs.registry import DOMAINS, ENVS
+    from ..models.registry import MODELS
+    from ..searchers.registry import SEARCHERS
+
+    envs = {row.id: row.title for row in ENVS} | dict.fromkeys(DOMAINS.names(), "plug-in")
+    searchers = {name: _first_line(SEARCHERS, name) for name in SEARCHERS.names()}
+    models = {name: _first_line(MODELS, name) for name in MODELS.names()}
+    renderers = {name: ", ".join(ids) for name, ids in sorted(_renderers().items())}
+    sections = {"envs": envs, "models": models, "searchers": searchers, "renderers": renderers}
+    if as_json:
+        names = {title: list(rows) for title, rows in sections.items()}
+        emit({**names, "descriptions": sections})
+        return 0
+    for title, rows in sections.items():
+        typer.echo(title)
+        for name, text in rows.items():
+            typer.echo(f"  {name:<22} {text}")
+        typer.echo("" if rows else "  none\n")
+    typer.echo("Your own: give path/to/file.py:Name or module:Name in place of any name.")
+    return 0
+
+
+def _first_line(registry: Registry, name: str) -> str:
+    """Return what a plug-in says of itself; one that cannot be loaded says why."""
+    import inspect
+
+    from ..core.errors import VLMFailError
+
+    try:
+        return (inspect.getdoc(registry.load(name)) or "").partition("\n")[0]
+    except (VLMFailError, ImportError) as error:
+        return f"cannot be loaded: {error}"
+
+
+def _renderers() -> dict[str, list[str]]:
+    """Return the renderers with the envs whose scenes they draw."""
+    import importlib
+
+    from ..envs.registry import ENVS
+
+    found: dict[str, list[str]] = {}
+    for row in ENVS:
+        module = importlib.import_module(row.domain.partition(":")[0])
+        for name in getattr(module, "RENDERERS", ()):
+            found.setdefault(name, []).append(row.id)
+    return found
+
+
+def _concepts(env: str | None, as_json: bool) -> int:
+    from ..core.errors import UsageError
+    from ..envs.registry import ENVS, make_domain
+
+    value: dict[str, list[dict[str, Any]]] = {}
+    for name in [env] if env is not None else [row.id for row in ENVS]:
+        domain: Any = make_domain(name)
+        if domain.space.kind != "concept_set":
+            if env is not None:
+                raise UsageError(f"{name} has no concepts: its candidates are {domain.space.kind}s")
+            continue
+        described = getattr(getattr(domain, "catalogue", None), "concepts", None)
+        value[name] = [
+            {"id": c.id, "category": c.category, "description": c.description} for c in described
+        ] if described else [
+            {"id": c, "category": "", "description": ""} for c in domain.space.concepts
+        ]  # fmt: skip
+    if as_json:
+        emit({"concepts": value})
+        return 0
+    for name, rows in value.items():
+        typer.echo(f"{name}: {len(rows)} concepts")
+        category = None
+        for row in rows:
+            if row["category"] != category:
+                category = row["category"]
+                typer.echo(f"\n{category}")
+            typer.echo(f"  {row['id']:<24} {row['description']}")
+    return 0

@@ -1,0 +1,108 @@
+"""The `vlmfail` command: verbs, and how their errors reach the user."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from .list import list_names
+from .preview import preview
+from .replay import replay
+from .report import report
+from .resume import resume
+from .runs import runs
+from .search import search
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="vlmfail",
+    help="Find interpretable failure modes of vision-language models and policies.",
+    epilog="Start with: vlmfail search VLMFail-Driving-v0 --budget 200",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from .. import __version__
+
+        typer.echo(f"vlmfail {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    ctx: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+app.command("list", epilog="Example: vlmfail list --concepts VLMFail-Driving-v0")(list_names)
+app.command(epilog="Example: vlmfail preview VLMFail-Driving-v0 --concepts cyclist,near --grid")(
+    preview
+)
+app.command(
+    epilog="Example: vlmfail search VLMFail-Driving-v0 --searcher gpts --model my_model.py:answer"
+)(search)
+app.command(epilog="Example: vlmfail resume runs/driving-gpts-tiny-vlm-s0")(resume)
+app.command(epilog="Example: vlmfail replay runs/driving-gpts-tiny-vlm-s0 17")(replay)
+app.command(epilog="Example: vlmfail runs")(runs)
+app.command(epilog="Example: vlmfail report runs/driving-gpts-tiny-vlm-s0 --out report.html")(
+    report
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code.
+
+    0 is fine, 1 a finding, 2 the caller's mistake, 3 the machine's fault, 130 an interruption.
+    Mistakes and faults are one line on stderr.
+
+    Args:
+        arguments: Words after the command's name; the process's own by default.
+    """
+    from ..core.errors import VLMFailError
+
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        result = app(args=words, prog_name="vlmfail", standalone_mode=False, obj=words)
+    except VLMFailError as error:
+        _complain(str(error))
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        _complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) has gone: nothing more to say, and nothing went wrong.
+        sys.stdout = open("/dev/null", "w", encoding="utf-8")  # noqa: SIM115
+        return 0
+    except Exception as error:
+        # The parser's exceptions moved between versions of typer; what they offer did not.
+        if not hasattr(error, "format_message"):
+            import traceback
+
+            traceback.print_exc()
+            _complain(f"stopped by an unexpected {type(error).__name__}: {error}")
+            return 3
+        _complain(f"{error.format_message()} (vlmfail --help)")
+        return int(getattr(error, "exit_code", 2))
+    return result if isinstance(result, int) else 0
+
+
+def _complain(text: str) -> None:
+    print(f"vlmfail: {' '.join(text.split())}", file=sys.stderr)  # noqa: T201
+
+
+def run() -> None:
+    """Entry point of the `vlmfail` command."""
+    sys.exit(main())

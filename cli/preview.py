@@ -1,0 +1,131 @@
+"""`vlmfail preview`: look at scenes before paying for a search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..core.errors import RunFolderError, SceneError, UsageError
+from .console import emit, facts, note, pairs, reserved_stdout
+
+if TYPE_CHECKING:
+    from ..core import Picture
+    from ..envs.trials import PreparedTrial
+
+GRID = 9
+
+
+def preview(
+    env: Annotated[str, typer.Argument(help="Env id, or a domain as module_or_file:Name.")],
+    concepts: Annotated[
+        str | None, typer.Option(help="Concept ids, separated by commas; by default a random set.")
+    ] = None,
+    grid: Annotated[
+        bool,
+        typer.Option("--grid", help="Nine scenes on a sheet, of nine sets by default."),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the scenes.")] = 0,
+    out: Annotated[Path, typer.Option(help="The PNG file to write.")] = Path("preview.png"),
+    renderer: Annotated[str, typer.Option(help="Renderer of the scenes.")] = "embree",
+    env_arg: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Option of the env.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Draw a scene, with its question and the right answer, or a sheet of scenes."""
+    import numpy as np
+
+    from ..core import check_seed
+    from ..envs.registry import make_domain
+    from ..envs.trials import prepare_trial
+
+    check_seed(seed)
+    domain: Any = make_domain(env, **pairs("--env-arg", env_arg or []))
+    given = None if concepts is None else _parse(domain, concepts)
+    rng = np.random.default_rng(seed)
+    with reserved_stdout():
+        tracer = domain.make_renderer(renderer)
+        prepared = []
+        for number in range(GRID if grid else 1):
+            candidate = domain.space.sample(rng) if given is None else given
+            # A set of its own is a set's first trial; one set nine times is nine of its trials.
+            index = 0 if given is None else number
+            prepared.append(prepare_trial(domain, tracer, candidate, index, seed))
+    drawn = [scene for scene in prepared if scene.picture is not None]
+    if not drawn:
+        raise SceneError(
+            f"no scene of {{{prepared[0].key}}} could be drawn: {prepared[0].note}; "
+            "try another --seed"
+        )
+    _write(out, _sheet(drawn) if grid else _picture(drawn[0]))
+    value = {"env": env, "seed": seed, "out": str(out), "scenes": [_scene(s) for s in prepared]}
+    if as_json:
+        emit(value)
+    elif grid:
+        facts({"sheet": out, "scenes": f"{len(drawn)} of {len(prepared)} drawn"})
+    else:
+        _print(drawn[0], out)
+    if len(drawn) < len(prepared):
+        note(f"{len(prepared) - len(drawn)} invalid scenes are left out")
+    return 0
+
+
+def _parse(domain: Any, text: str) -> Any:
+    if domain.space.kind != "concept_set":
+        raise UsageError(f"--concepts: the candidates of {domain.name} are no concept sets")
+    return domain.space.check(domain.space.parse(text))
+
+
+def _picture(scene: PreparedTrial) -> Picture:
+    if scene.picture is None:
+        raise SceneError(scene.note)
+    return scene.picture
+
+
+def _sheet(scenes: list[PreparedTrial]) -> Picture:
+    from ..rendering.contact_sheet import contact_sheet
+
+    captions = [f"{s.key} | {s.truth.expected if s.truth else ''}" for s in scenes]
+    return contact_sheet([_picture(scene) for scene in scenes], captions, columns=3)
+
+
+def _scene(scene: PreparedTrial) -> dict[str, Any]:
+    truth = scene.truth
+    return {
+        "key": scene.key,
+        "index": scene.index,
+        "valid": scene.picture is not None,
+        "note": scene.note,
+        "expected": truth.expected if truth else None,
+        "accepted": sorted(truth.accepted) if truth else [],
+        "rule": truth.rule if truth else None,
+        "reason": truth.reason if truth else None,
+        "prompt": scene.question.prompt if scene.question else None,
+        "picture_sha256": scene.picture.sha256 if scene.picture else None,
+        "scene": scene.scene,
+    }
+
+
+def _print(scene: PreparedTrial, out: Path) -> None:
+    value = _scene(scene)
+    facts(
+        {
+            "picture": out,
+            "concepts": scene.key,
+            "right": " or ".join(value["accepted"]),
+            "rule": f"{value['rule']}: {value['reason']}",
+        }
+    )
+    typer.echo(f"\n--- question ---\n{value['prompt']}")
+
+
+def _write(out: Path, picture: Picture) -> None:
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_bytes(picture.png)
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot write {out} ({error.strerror}): choose another --out"
+        ) from error

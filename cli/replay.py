@@ -1,0 +1,139 @@
+"""`vlmfail replay`: show one trial exactly as it was."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..core.errors import UsageError
+from .console import emit, facts, reserved_stdout
+
+if TYPE_CHECKING:
+    from ..core import TrialRecord
+    from ..runs.run import RunData
+
+
+def replay(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    trial: Annotated[
+        str, typer.Argument(help="Number in log order, from 1, or KEY#INDEX (rain+night#0).")
+    ],
+    rerender: Annotated[
+        bool, typer.Option(help="Sample and render the scene again and compare the pictures.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Show one trial: what the model was asked and shown, what it said, what was right."""
+    from ..runs.run import RunData
+
+    data = RunData.open(run)
+    record = find_trial(data, trial)
+    path = None
+    if record.trial.picture:
+        path = data.store.picture_path(record.trial.picture)
+    values: dict[str, Any] = {
+        "run": str(data.path),
+        **asdict(record.trial),
+        **{k: v for k, v in asdict(record).items() if k != "trial"},
+        "picture": None if path is None else str(path),
+        "picture_sha256": record.trial.picture,
+        "picture_missing": path is not None and not path.is_file(),
+    }
+    if rerender:
+        with reserved_stdout():
+            values["rerender"] = _rerender(data, record)
+    if as_json:
+        emit(values)
+    else:
+        _print(values)
+    return 0 if not rerender or values["rerender"]["same"] else 1
+
+
+def find_trial(run: RunData, name: str) -> TrialRecord:
+    """Return the trial of a number in log order (from 1) or of ``KEY#INDEX``.
+
+    Raises:
+        UsageError: When there is none, with what there is.
+    """
+    logged = [(entry.key, i) for entry in run.store.evaluation_log() for i in entry.indices]
+    if name.isdigit():
+        number = int(name)
+        if not 1 <= number <= len(logged):
+            raise UsageError(f"there is no trial {number}: {run.path} holds {len(logged)}, from 1")
+        place = logged[number - 1]
+    else:
+        key, _, index = name.rpartition("#")
+        if not key or not index.isdigit():
+            raise UsageError(f"{name!r} is no trial: give its number, from 1, or KEY#INDEX")
+        place = (_known_key(run, key), int(index))
+    record = run.records.get(place)
+    if record is None:
+        indices = sorted(i for k, i in run.records if k == place[0])
+        raise UsageError(
+            f"there is no trial {place[0]}#{place[1]}: "
+            + (f"its trials are {indices[0]} to {indices[-1]}" if indices else "unknown candidate")
+        )
+    return record
+
+
+def _known_key(run: RunData, key: str) -> str:
+    """Return the run's own key of a set whose concepts are written in any order."""
+    from ..core import UnknownNameError
+
+    keys = {k for k, _ in run.records}
+    wanted = frozenset(key.split("+"))
+    for known in sorted(keys):
+        if known == key or frozenset(known.split("+")) == wanted:
+            return known
+    raise UnknownNameError("candidate", key, keys)
+
+
+def _rerender(run: RunData, record: TrialRecord) -> dict[str, Any]:
+    from ..envs.trials import prepare_trial
+    from .outcome import domain_of
+
+    domain = domain_of(run)
+    key = record.trial.key
+    evaluation = run.candidates.get(key)
+    if evaluation is None:
+        raise UsageError(f"the run's log does not name {key}: its scene cannot be sampled again")
+    prepared = prepare_trial(
+        domain,
+        domain.make_renderer(str(run.config["renderer"])),
+        domain.space.from_json(evaluation.candidate),
+        record.trial.index,
+        int(run.config["seed"]),
+    )
+    digest = None if prepared.picture is None else prepared.picture.sha256
+    return {"same": digest == record.trial.picture, "picture_sha256": digest}
+
+
+def _print(values: dict[str, Any]) -> None:
+    spoken = {
+        "trial": f"{values['key']}#{values['index']}",
+        "outcome": values["outcome"],
+        "right": _right(values),
+        "answered": values["answer"],
+        "error": values["direction"],
+        "rule": values["rule"],
+        "truth": values["scene"].get("truth_reason"),
+        "note": values["note"],
+        "picture": (values["picture"] or "none")
+        + (" (missing)" if values["picture_missing"] else ""),
+    }
+    if "rerender" in values:
+        same = values["rerender"]["same"]
+        spoken["rerendered"] = "the same picture" if same else "another picture"
+    facts(spoken)
+    for title, name in (("request", "prompt"), ("reply", "reply")):
+        if values[name]:
+            typer.echo(f"\n--- {title} ---\n{values[name]}")
+
+
+def _right(values: dict[str, Any]) -> str:
+    """Return the accepted options, the preferred one first."""
+    others = [option for option in values["accepted"] if option != values["expected"]]
+    return " or ".join([*filter(None, [values["expected"]]), *others])

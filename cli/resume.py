@@ -1,0 +1,52 @@
+"""`vlmfail resume`: continue a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .console import SearchProgress, reserved_stdout
+from .outcome import check_fail_on, conclude
+
+
+def resume(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    retry_errors: Annotated[
+        bool, typer.Option(help="Run errored trials again, in a copy of the run.")
+    ] = False,
+    fork: Annotated[
+        Path | None, typer.Option(help="Copy the run to this folder and continue there.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Processes that render; changes speed only.")] = 1,
+    concurrency: Annotated[int, typer.Option(help="Requests to the model in flight.")] = 1,
+    log: Annotated[list[str] | None, typer.Option(help="Logger; may be repeated.")] = None,
+    report: Annotated[bool, typer.Option(help="Write report.html into the run folder.")] = True,
+    fail_on_modes: Annotated[
+        int | None, typer.Option(metavar="N", help="Exit with 1 at N confirmed failure modes.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Continue an interrupted run exactly where it stopped; a finished one is only reported."""
+    check_fail_on(fail_on_modes)
+    from .._facade import resume as run_resume
+
+    with SearchProgress() as progress:
+        with reserved_stdout():
+            data = run_resume(
+                run,
+                workers=workers,
+                concurrency=concurrency,
+                loggers=log or (),
+                retry_errors=retry_errors,
+                fork=fork,
+                progress=progress,
+            )
+        return conclude(
+            data,
+            report=report,
+            fail_on_modes=fail_on_modes,
+            as_json=as_json,
+            progress=progress,
+        )

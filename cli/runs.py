@@ -1,0 +1,94 @@
+"""`vlmfail runs`: list runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..core.errors import RunFolderError
+from .console import emit
+
+
+def runs(
+    folder: Annotated[Path, typer.Argument(help="Folder that holds run folders.")] = Path("runs"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """List the runs in a folder with their state and what they found."""
+    from ..runs.store import RunStore
+
+    if folder.exists() and not folder.is_dir():
+        raise RunFolderError(f"{folder} is a file: give a folder that holds runs")
+    places = [folder, *(sorted(folder.iterdir()) if folder.is_dir() else [])]
+    rows = [_row(place) for place in places if RunStore.is_run(place)]
+    if as_json:
+        emit({"folder": str(folder), "runs": rows})
+    elif rows:
+        _print(rows)
+    else:
+        typer.echo(f"no runs in {folder}: vlmfail search makes one")
+    return 0
+
+
+def _row(place: Path) -> dict[str, Any]:
+    from ..analysis.modes import failure_modes
+    from ..runs.run import RunData
+
+    try:
+        run = RunData.open(place)
+    except RunFolderError as error:
+        return {"run": str(place), "status": "unreadable", "problem": str(error)}
+    modes = failure_modes(run)
+    config = run.config
+    row = {
+        "run": str(place),
+        "status": _status(place, run.status),
+        "env": config.get("env"),
+        "searcher": config["searcher"].get("spec") or config["searcher"].get("name"),
+        "model": config["model"].get("spec") or config["model"].get("name"),
+        "seed": config.get("seed"),
+        "calls": run.calls,
+        "budget": run.budget,
+        "failure_modes": len(modes),
+        "confirmed_modes": sum(mode.confirmed is True for mode in modes),
+    }
+    run.close()
+    return row
+
+
+def _status(place: Path, status: str) -> str:
+    """Return the status; a run that says *running* and whose lock is free was killed."""
+    from ..runs.store import RunStore
+
+    if status != "running":
+        return status
+    try:
+        RunStore.open(place, write=True).close()
+    except RunFolderError:
+        return "running"
+    return "killed"
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in ("run", "status", "searcher", "model", "trials", "modes", "confirmed"):
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        trials = f"{row['calls']}/{row['budget']}" if "calls" in row else ""
+        cells = [
+            row["run"],
+            row["status"],
+            row.get("searcher", ""),
+            row.get("model", ""),
+            trials,
+            row.get("failure_modes", ""),
+            row.get("confirmed_modes", ""),
+        ]
+        table.add_row(*(Text(str(cell)) for cell in cells))
+    Console(highlight=False).print(table)

@@ -1,0 +1,98 @@
+"""`vlmfail search`: find failure modes."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .console import SearchProgress, default_out, pairs, reserved_stdout
+from .outcome import check_fail_on, conclude
+
+
+def search(
+    ctx: typer.Context,
+    env: Annotated[str, typer.Argument(help="Env id, or a domain as module_or_file:Name.")],
+    searcher: Annotated[
+        str, typer.Option("--searcher", "-s", help="Search algorithm, or module_or_file:Name.")
+    ] = "gpts",
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="Model under test, or module_or_file:Name.")
+    ] = "tiny-vlm",
+    budget: Annotated[int, typer.Option(help="Trials that may be put to the model.")] = 1000,
+    trials: Annotated[int, typer.Option(help="Trials a candidate.")] = 5,
+    batch: Annotated[int, typer.Option(help="Candidates asked for at once.")] = 8,
+    seed: Annotated[int, typer.Option(help="Seed of the run.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Run folder; the same search in it is continued.")
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option(help="Failure rate from which a candidate is a failure mode.")
+    ] = 0.6,
+    renderer: Annotated[str | None, typer.Option(help="Renderer of the scenes.")] = None,
+    env_arg: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Option of the env.")
+    ] = None,
+    searcher_arg: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Argument of the searcher.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Processes that render; changes speed only.")] = 1,
+    concurrency: Annotated[int, typer.Option(help="Requests to the model in flight.")] = 1,
+    max_requests: Annotated[
+        int | None, typer.Option(help="Cap on requests that reach the wire, retries included.")
+    ] = None,
+    max_total_tokens: Annotated[int | None, typer.Option(help="Cap on tokens.")] = None,
+    max_dollars: Annotated[float | None, typer.Option(help="Cap on money.")] = None,
+    log: Annotated[list[str] | None, typer.Option(help="Logger; may be repeated.")] = None,
+    report: Annotated[bool, typer.Option(help="Write report.html into the run folder.")] = True,
+    fail_on_modes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Exit with 1 at N confirmed failure modes; a fixed-trials searcher's top modes "
+            "are re-run on fresh scenes for that, outside the budget.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Search an environment for the combinations of concepts at which a model fails."""
+    check_fail_on(fail_on_modes)
+    env_args = pairs("--env-arg", env_arg or [])
+    searcher_args = pairs("--searcher-arg", searcher_arg or [])
+    from .._facade import search as run_search
+
+    folder = out if out is not None else default_out(env, searcher, model, seed)
+    words = ctx.obj if isinstance(ctx.obj, list) else []
+    with SearchProgress() as progress:
+        with reserved_stdout():
+            run = run_search(
+                env,
+                searcher,
+                model=model,
+                budget=budget,
+                trials=trials,
+                seed=seed,
+                out=folder,
+                loggers=log or (),
+                batch=batch,
+                workers=workers,
+                concurrency=concurrency,
+                threshold=threshold,
+                renderer=renderer,
+                env_args=env_args,
+                agent_args=searcher_args,
+                max_requests=max_requests,
+                max_total_tokens=max_total_tokens,
+                max_dollars=max_dollars,
+                command=shlex.join(["vlmfail", *words]),
+                progress=progress,
+            )
+        return conclude(
+            run,
+            report=report,
+            fail_on_modes=fail_on_modes,
+            as_json=as_json,
+            progress=progress,
+        )
