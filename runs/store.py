@@ -96,7 +96,7 @@ class RunStore:
         folder = Path(path)
         if folder.exists() and not folder.is_dir():
             raise RunFolderError(f"{folder} is a file, not a run folder: choose another --out")
-        if folder.is_dir() and any(p.name != "run.lock" for p in folder.iterdir()):
+        if folder.is_dir() and not cls._is_unborn(folder):
             raise RunFolderError(
                 f"{folder} is not empty and is no run of vlmfail: choose another --out"
             )
@@ -110,8 +110,9 @@ class RunStore:
             ) from error
         with guard_disk(folder):
             # The database first: a folder with run.json always has a complete database.
+            for left in (*folder.glob("trials.sqlite*"), *folder.glob(".new-*")):
+                left.unlink()
             temporary = folder / "trials.sqlite.new"
-            temporary.unlink(missing_ok=True)
             db = sqlite3.connect(temporary)
             db.executescript(_SCHEMA)
             db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA_VERSION),))
@@ -160,6 +161,14 @@ class RunStore:
         """Whether `path` is a run folder."""
         folder = Path(path)
         return (folder / "run.json").is_file() and (folder / "trials.sqlite").is_file()
+
+    @staticmethod
+    def _is_unborn(folder: Path) -> bool:
+        """Whether a process was killed while it made this folder: no run.json, no picture."""
+        names = {p.name for p in folder.iterdir() if not p.name.startswith(".new-")}
+        ours = {"run.lock", "images"} | {"trials.sqlite" + s for s in ("", ".new", "-wal", "-shm")}
+        ours.add("trials.sqlite.new-journal")
+        return names <= ours and not any((folder / "images").glob("*"))
 
     @staticmethod
     def _acquire(folder: Path) -> int:
