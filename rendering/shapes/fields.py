@@ -13,9 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..mesh import Material, Mesh
-
-F64 = npt.NDArray[np.float64]
-Point = Sequence[float]
+from .primitives import F64, I64, Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +35,9 @@ class Field:
     def moved(self, rotation: F64, shift: Point) -> Field:
         """Return the field turned by the `3 x 3` matrix, then shifted."""
         t = np.asarray(shift, dtype=np.float64)
-        corners = np.array(
-            [
-                [
-                    (self.low, self.high)[i][0],
-                    (self.low, self.high)[j][1],
-                    (self.low, self.high)[k][2],
-                ]
-                for i in (0, 1)
-                for j in (0, 1)
-                for k in (0, 1)
-            ]
-        )
+        box = np.stack([self.low, self.high])
+        choice = np.stack(np.meshgrid([0, 1], [0, 1], [0, 1], indexing="ij"), -1).reshape(8, 3)
+        corners = box[choice, np.arange(3)]
         turned = corners @ rotation.T + t
         inner = self.value
         return Field(
@@ -197,9 +186,7 @@ def _newton(field: Field, points: F64) -> F64:
     return np.asarray(-field.value(points)[:, None] * g / squared[:, None])
 
 
-def _snap(
-    field: Field, points: F64, step: float
-) -> tuple[F64, list[tuple[npt.NDArray[np.int64], Field, Field]]]:
+def _snap(field: Field, points: F64, step: float) -> tuple[F64, list[tuple[I64, Field, Field]]]:
     """Move points near a sharp edge onto it; return them and who was moved for which pair."""
     out, moved = points.copy(), []
     for first, second in field.creases:
@@ -219,7 +206,7 @@ def _snap(
     return out, moved
 
 
-def _surface_nets(f: F64) -> tuple[F64, npt.NDArray[np.int64]]:
+def _surface_nets(f: F64) -> tuple[F64, I64]:
     """Return vertices in grid units and triangles of the zero surface of a sampled field."""
     inside = f < 0
     cells = tuple(n - 1 for n in f.shape)
@@ -247,7 +234,7 @@ def _surface_nets(f: F64) -> tuple[F64, npt.NDArray[np.int64]]:
     vertices = np.argwhere(active) + total[active] / count[active][:, None]
     quads = []
     for axis in range(3):
-        b, c = (axis + 1) % 3, (axis + 2) % 3
+        one, two = (axis + 1) % 3, (axis + 2) % 3
         first = [slice(1, n) for n in cells]
         first[axis] = slice(0, cells[axis])
         second = list(first)
@@ -257,13 +244,11 @@ def _surface_nets(f: F64) -> tuple[F64, npt.NDArray[np.int64]]:
         if not len(where):
             continue
         outward = start[tuple(where.T)]
-        where[:, b] += 1
-        where[:, c] += 1
         corners = []
-        for db, dc in ((-1, -1), (0, -1), (0, 0), (-1, 0)):
+        for step_one, step_two in ((0, 0), (1, 0), (1, 1), (0, 1)):
             cell = where.copy()
-            cell[:, b] += db
-            cell[:, c] += dc
+            cell[:, one] += step_one
+            cell[:, two] += step_two
             corners.append(index[tuple(cell.T)])
         quad = np.stack(corners, 1)
         quads.append(np.where(outward[:, None], quad, quad[:, ::-1]))

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from ..mesh import Material, Mesh
 
 _FONT: dict[str, str] = {
+    " ": "00 00 00 00 00 00 00",
     "A": "01110 10001 10001 11111 10001 10001 10001",
     "B": "11110 10001 10001 11110 10001 10001 11110",
     "C": "01111 10000 10000 10000 10000 10000 01111",
@@ -35,7 +36,7 @@ def lettering(
     """Return a word that stands in the y-z plane, centred on the origin, read by who looks at +x.
 
     Args:
-        text: Capitals out of A B C E I L M N O P S T U.
+        text: Capitals out of A B C E I L M N O P S T U, and blanks.
         height: Height of a capital, m.
         colour: sRGB.
         material: Material.

@@ -12,13 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..mesh import Material, Mesh
+from ..mesh import F32, Material, Mesh
 from .fields import Field, blend, ellipsoid, half_space, limb, surface
-from .primitives import Colour, bands, cut, paint_where
+from .primitives import F64, Colour, Point, bands, cut, paint_where
 from .primitives import ellipsoid as ball
-
-F64 = npt.NDArray[np.float64]
-Point = Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +126,9 @@ class Skeleton:
 def turn(yaw: float = 0.0, pitch: float = 0.0) -> F64:
     """Return the matrix that pitches forward about y, then turns about z."""
     cy, sy, cp, sp = np.cos(yaw), np.sin(yaw), np.cos(pitch), np.sin(pitch)
-    return np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]]) @ np.array(
-        [[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]]
-    )
+    about_z = np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
+    about_y = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+    return np.asarray(about_z @ about_y)
 
 
 def middle_joint(
@@ -162,8 +159,8 @@ def skeleton(person: Person) -> Skeleton:
     shoulder = (0.112 if not person.woman else 0.097) * (1 + 0.04 * young) * person.width
     hip = (0.053 if not person.woman else 0.055) * person.width
     rise = 0.297 + 0.005 * young
-    hips, knees, ankles, shoulders, elbows, wrists = [], [], [], [], [], []
-    thigh, shin = 0.285 - 0.02 * young, 0.275 - 0.02 * young
+    sides: list[tuple[F64, ...]] = []
+    thigh, shin = 0.285, 0.275
     upper, fore = 0.195 - 0.015 * young, 0.172 - 0.015 * young
     for i, side in enumerate((1.0, -1.0)):
         h = pelvis + np.array([0, side * hip * unit, 0])
@@ -183,27 +180,12 @@ def skeleton(person: Person) -> Skeleton:
             fore * unit,
             np.asarray(pose.elbows) * mirror,
         )
-        for joints, joint in zip(
-            (hips, knees, ankles, shoulders, elbows, wrists), (h, k, a, s, e, w), strict=True
-        ):
-            joints.append(joint)
+        sides.append((h, k, a, s, e, w))
+    pairs = [(left, right) for left, right in zip(*sides, strict=True)]
     neck = pelvis + trunk @ (np.array([0.0, 0.0, 0.39]) * unit)
     head_turn = turn(pose.gaze, pose.lean * 0.3)
     middle = neck + turn(pitch=pose.lean * 0.7) @ np.array([0.10, 0.0, 0.50]) * head
-    return Skeleton(
-        unit,
-        head,
-        trunk,
-        pelvis,
-        middle,
-        head_turn,
-        (hips[0], hips[1]),
-        (knees[0], knees[1]),
-        (ankles[0], ankles[1]),
-        (shoulders[0], shoulders[1]),
-        (elbows[0], elbows[1]),
-        (wrists[0], wrists[1]),
-    )
+    return Skeleton(unit, head, trunk, pelvis, middle, head_turn, *pairs)
 
 
 def person_mesh(person: Person, carried: Sequence[Mesh] = (), *, grounded: bool = True) -> Mesh:
@@ -337,15 +319,16 @@ def torso_fields(person: Person, bones: Skeleton, grow: float = 0.0) -> list[Fie
     ]
     if person.woman:
         shapes += [ellipsoid((0.055, s * 0.044, 0.215), (0.040, 0.042, 0.042)) for s in (1.0, -1.0)]
-    out = []
-    for shape in shapes:
-        scaled = Field(
-            lambda p, f=shape.value: f(p / u) * u - grow,
-            shape.low * u - grow,
-            shape.high * u + grow,
-        )
-        out.append(scaled.moved(bones.trunk, bones.pelvis))
-    return out
+    return [_scaled(shape, u, grow).moved(bones.trunk, bones.pelvis) for shape in shapes]
+
+
+def _scaled(shape: Field, unit: float, grow: float) -> Field:
+    """Return a field in metres from one in body heights, its surface `grow` metres outside."""
+    return Field(
+        lambda p: shape.value(p / unit) * unit - grow,
+        shape.low * unit - grow,
+        shape.high * unit + grow,
+    )
 
 
 def sleeve_fields(
@@ -389,7 +372,7 @@ def top_surface(
     if sleeves:
         arms = sleeve_fields(person, bones, cloth, short=person.sleeves == "short")
         trunk = blend([trunk, *arms], 0.034 * u)
-    mesh = surface(trunk, np.array([0.038, 0.036, 0.044]) * u / 1.5, person.top, Material.CLOTH)
+    mesh = surface(trunk, np.array([0.041, 0.039, 0.046]) * u / 1.5, person.top, Material.CLOTH)
     return _detailed(mesh, person, bones)
 
 
@@ -400,20 +383,24 @@ def _detailed(mesh: Mesh, person: Person, bones: Skeleton) -> Mesh:
         wide = person.detail == "open"
         mesh = collar(mesh, bones, 0.20 if wide else 0.31, 0.33 if wide else 0.5, person.inner)
         half = (0.004 if wide else 0.006) * u
-        mesh = cut(cut(mesh, (0, 1, 0), -half), (0, 1, 0), half)
         front = bones.trunk[:, 0]
-        start = float(front @ bones.pelvis)
-        top = 0.20 if wide else 0.31
-        high = float(bones.on_trunk(0, 0, top)[2])
+        start = float(front @ bones.pelvis) + 0.02 * u
+        high = float(bones.on_trunk(0, 0, 0.20 if wide else 0.31)[2])
+
+        def ahead(m: F32) -> npt.NDArray[np.bool_]:
+            return np.asarray((m @ front > start) & (m[:, 2] < high + 0.02 * u))
+
+        for y in (-half, half):
+            mesh = cut(mesh, (0, 1, 0), y, ahead)
         dark = tuple(c * 0.45 for c in person.top) if wide else person.inner
         mesh = paint_where(
             mesh,
-            lambda m: (np.abs(m[:, 1]) < half) & (m @ front > start + 0.02 * u) & (m[:, 2] < high),
+            lambda m: (np.abs(m[:, 1]) < half) & (m @ front > start) & (m[:, 2] < high),
             dark,
         )
     elif person.detail == "stripes":
         z = bones.pelvis[2]
-        limits = [(z + a * u, z + (a + 0.028) * u) for a in (0.05, 0.11, 0.17, 0.23)]
+        limits = [(z + a * u, z + (a + 0.028) * u) for a in (0.10, 0.17, 0.24)]
         mesh = bands(mesh, 2, limits, person.inner)
     return mesh
 
@@ -431,9 +418,13 @@ def collar(mesh: Mesh, bones: Skeleton, depth: float, slope: float, colour: npt.
     tip = bones.on_trunk(0, 0, depth)
     sides = [bones.trunk @ np.array([0.0, s, -slope]) for s in (1.0, -1.0)]
     front = bones.trunk[:, 0]
-    for side in sides:
-        mesh = cut(mesh, tuple(side), float(side @ tip))
     middle = float(front @ bones.on_trunk(0.02, 0, depth))
+    up = bones.trunk[:, 2]
+    low = float(up @ tip) - 0.02 * bones.unit
+    for side in sides:
+        mesh = cut(
+            mesh, tuple(side), float(side @ tip), lambda m: (m @ front > middle) & (m @ up > low)
+        )
     return paint_where(
         mesh,
         lambda m: np.logical_and.reduce(
@@ -445,7 +436,7 @@ def collar(mesh: Mesh, bones: Skeleton, depth: float, slope: float, colour: npt.
 
 def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:
     u = bones.unit
-    step = np.array([0.030, 0.030, 0.040]) * u / 1.5
+    step = np.array([0.034, 0.034, 0.050]) * u / 1.5
     parts = [top_surface(person, bones)]
     if person.sleeves == "short":
         for i in (0, 1):
@@ -470,7 +461,7 @@ def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:
         if bare:
             calf = k + (a - k) * 0.3
             legs.append(limb(calf, calf + (a - k) * 0.1, 0.040 * u, 0.038 * u))
-    leg_step = np.array([0.036, 0.036, 0.055]) * u / 1.5
+    leg_step = np.array([0.038, 0.038, 0.058]) * u / 1.5
     if not bare:
         parts.append(surface(blend([hip, *legs], 0.03 * u), leg_step, person.bottom))
         return parts
@@ -552,5 +543,5 @@ def _feet(person: Person, bones: Skeleton) -> list[Mesh]:
             0.08 * length,
         )
         shoe = half_space(shape, (0, 0, -1), -sole).moved(rotation, ankle)
-        parts.append(surface(shoe, 0.032 * u / 1.5, person.shoes, Material.GLOSSY))
+        parts.append(surface(shoe, 0.036 * u / 1.5, person.shoes, Material.GLOSSY))
     return parts

@@ -13,22 +13,24 @@ import numpy.typing as npt
 from ..mesh import F32, Material, Mesh
 
 F64 = npt.NDArray[np.float64]
-Point = Sequence[float]
+I64 = npt.NDArray[np.int64]
+Point = Sequence[float] | F64
 Colour = tuple[float, float, float]
 
 _GREY: Colour = (0.5, 0.5, 0.5)
 
 
-def _grid_faces(rows: int, columns: int, *, wrap_rows: bool, wrap_columns: bool) -> F64:
+def _grid_faces(rows: int, columns: int, *, wrap_rows: bool, wrap_columns: bool) -> I64:
     """Return the triangles of a `rows x columns` vertex grid, optionally closed on itself."""
     i = np.arange(rows if wrap_rows else rows - 1)
     j = np.arange(columns if wrap_columns else columns - 1)
-    a, b = np.meshgrid(i, j, indexing="ij")
-    a, b = a.ravel(), b.ravel()
+    grid = np.meshgrid(i, j, indexing="ij")
+    a, b = grid[0].ravel(), grid[1].ravel()
     a2, b2 = (a + 1) % rows, (b + 1) % columns
     p00, p01 = a * columns + b, a * columns + b2
     p10, p11 = a2 * columns + b, a2 * columns + b2
-    return np.concatenate([np.stack([p00, p10, p11], 1), np.stack([p00, p11, p01], 1)])
+    faces = np.concatenate([np.stack([p00, p10, p11], 1), np.stack([p00, p11, p01], 1)])
+    return faces.astype(np.int64)
 
 
 def signed_volume(vertices: npt.ArrayLike, faces: npt.ArrayLike) -> float:
@@ -41,7 +43,7 @@ def signed_volume(vertices: npt.ArrayLike, faces: npt.ArrayLike) -> float:
 
 
 def _closed(
-    vertices: F64, faces: F64, colour: npt.ArrayLike, material: Material, crease: float
+    vertices: F64, faces: I64, colour: npt.ArrayLike, material: Material, crease: float
 ) -> Mesh:
     """Build a closed mesh without zero-area faces, turned outward."""
     corners = vertices[faces]
@@ -116,7 +118,7 @@ def rounded_box(
     return _closed(vertices, np.concatenate([faces, low, high]), colour, material, 50.0)
 
 
-def _fan(ring: npt.NDArray[np.int64], tip: int) -> npt.NDArray[np.int64]:
+def _fan(ring: I64, tip: int) -> I64:
     """Return the triangles from each edge of a ring of indices to a tip."""
     return np.stack([ring, np.full(len(ring), tip), np.roll(ring, -1)], 1)
 
@@ -201,8 +203,8 @@ def cylinder(
 
 
 def ellipsoid(
-    radii: Point | float,
-    centre: Point = (0.0, 0.0, 0.0),
+    radii: Sequence[float] | float,
+    centre: Sequence[float] = (0.0, 0.0, 0.0),
     colour: npt.ArrayLike = _GREY,
     material: Material = Material.MATTE,
     segments: int = 12,
@@ -269,10 +271,10 @@ def sweep(
     """Return a tube along a path of points, `n x 3`; the radius may change from point to point."""
     p = np.asarray(path, dtype=np.float64)
     radii = np.broadcast_to(np.asarray(radius, dtype=np.float64), (len(p),))
-    if closed:
-        tangent = np.roll(p, -1, axis=0) - np.roll(p, 1, axis=0)
-    else:
-        tangent = np.gradient(p, axis=0)
+    # Central differences; round the corner where the path is closed.
+    ends = (p[-1:], p[:1]) if closed else (2 * p[:1] - p[1:2], 2 * p[-1:] - p[-2:-1])
+    around = np.concatenate([ends[0], p, ends[1]])
+    tangent = around[2:] - around[:-2]
     tangent /= np.maximum(np.linalg.norm(tangent, axis=1, keepdims=True), 1e-12)
     angle = (np.arange(sides) + 0.5) * (2 * np.pi / sides)
     u, _ = _basis(tangent[0])
@@ -285,7 +287,7 @@ def sweep(
     return loft(np.stack(rings), colour, material, 70.0, closed=closed)
 
 
-def triangulate(polygon: npt.ArrayLike) -> npt.NDArray[np.int64]:
+def triangulate(polygon: npt.ArrayLike) -> I64:
     """Return the triangles of a simple polygon, `n x 2`, counter-clockwise, by ear clipping."""
     p = np.asarray(polygon, dtype=np.float64)
     left = list(range(len(p)))
@@ -375,16 +377,24 @@ def disc(
     return cylinder(tuple(c - n), tuple(c + n), radius, colour, material, segments)
 
 
-def cut(mesh: Mesh, normal: Point, offset: float) -> Mesh:
+def cut(
+    mesh: Mesh,
+    normal: Point,
+    offset: float,
+    within: Callable[[F32], npt.NDArray[np.bool_]] | None = None,
+) -> Mesh:
     """Split the faces along the plane `normal . p = offset`; nothing is removed.
 
-    Gives clean borders to later painting by face.
+    Gives clean borders to later painting by face. With `within`, only faces whose middle
+    (`f x 3`, m) passes it are split, which saves triangles.
     """
     n = np.asarray(normal, dtype=np.float32)
     side = mesh.vertices @ n - np.float32(offset)
     side = np.where(np.abs(side) < 1e-5, np.float32(0), side)
     sign = np.sign(side)[mesh.faces]
     crossed = (sign.min(axis=1) < 0) & (sign.max(axis=1) > 0)
+    if within is not None:
+        crossed &= np.asarray(within(mesh.vertices[mesh.faces].mean(axis=1)), dtype=bool)
     if not crossed.any():
         return mesh
     vertices = [mesh.vertices]
@@ -447,8 +457,9 @@ def bands(
     """Paint exact stripes across `axis` (0, 1, 2) between pairs of coordinates, m."""
     normal = tuple(1.0 if i == axis else 0.0 for i in range(3))
     for low, high in limits:
-        mesh = cut(cut(mesh, normal, low), normal, high)
-        mesh = paint_where(
-            mesh, lambda m, a=low, b=high: (m[:, axis] > a) & (m[:, axis] < b), colour, material
-        )
+
+        def between(m: F32, low: float = low, high: float = high) -> npt.NDArray[np.bool_]:
+            return np.asarray((m[:, axis] > low) & (m[:, axis] < high))
+
+        mesh = paint_where(cut(cut(mesh, normal, low), normal, high), between, colour, material)
     return mesh

@@ -7,7 +7,7 @@ lit lamps of the traffic light hang where the light's body has its lamps.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from types import MappingProxyType
 
 from ....core import UnknownNameError, UsageError

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from ....rendering.mesh import Material, Mesh
@@ -35,7 +37,7 @@ def chain_barrier(variant: int) -> Mesh:
         stripes = [(0.18, 0.36), (0.54, 0.72), (0.88, 0.96)]
         parts.append(bands(post, 2, stripes, second, Material.RETRO))
         parts.append(ellipsoid((0.062, 0.062, 0.05), (0, y, 1.0), first, Material.GLOSSY, 12))
-    for a, b in zip(ys, ys[1:], strict=False):
+    for a, b in pairwise(ys):
         for top, sag in ((0.92, 0.16), (0.62, 0.14)):
             parts += _chain(
                 a + 0.05, b - 0.05, top, sag * (1.0 if len(ys) == 3 else 1.5), first, second
@@ -58,7 +60,7 @@ def _chain(
     y = start + (end - start) * t
     z = top - sag * 4 * t * (1 - t)
     length = np.r_[0.0, np.cumsum(np.hypot(np.diff(y), np.diff(z)))]
-    count = max(int(round(length[-1] / 0.125)), 4)
+    count = max(round(float(length[-1]) / 0.125), 4)
     s = (np.arange(count) + 0.5) / count * length[-1]
     link = torus(0.048, 0.017, segments=8, sides=4)
     links = []
@@ -125,7 +127,7 @@ def _stone(rng: np.random.Generator, size: float, colour: Colour) -> Mesh:
 
 def _heap(rng: np.random.Generator, x: float, y: float, radius: float, height: float) -> Mesh:
     rings, around = 8, 22
-    points, colours = [], []
+    points = []
     bump = rng.uniform(0.85, 1.15, around)
     for i in range(rings + 1):
         share = i / rings
@@ -134,10 +136,15 @@ def _heap(rng: np.random.Generator, x: float, y: float, radius: float, height: f
         a = np.arange(around) * 2 * np.pi / around
         points.append(np.stack([x + r * np.cos(a) * 0.95, y + r * np.sin(a), z], 1))
     vertices = np.concatenate(points)
-    i, j = np.meshgrid(np.arange(rings), np.arange(around), indexing="ij")
-    a, b = (i * around + j).ravel(), (i * around + (j + 1) % around).ravel()
-    c, d = a + around, b + around
-    faces = np.concatenate([np.stack([a, b, d], 1), np.stack([a, d, c], 1)])
+    row, column = np.divmod(np.arange(rings * around), around)
+    right = row * around + (column + 1) % around
+    here = row * around + column
+    faces = np.concatenate(
+        [
+            np.stack([here, right, right + around], 1),
+            np.stack([here, right + around, here + around], 1),
+        ]
+    )
     tone = rng.uniform(0.75, 1.2, (len(faces), 1))
     colours = np.clip(np.array([0.40, 0.27, 0.16]) * tone, 0, 1)
     return Mesh.build(vertices, faces, colours, Material.MATTE, 25.0)
@@ -229,7 +236,7 @@ def _doors(colour: Colour, x: float, w: float, h: float) -> list[Mesh]:
 
 def _skip(colour: Colour, length: float) -> Mesh:
     w, h = 1.9, 1.45
-    side = [(-length / 2 + 0.55, 0.05), (length / 2 - 0.55, 0.05), (length / 2, h),
+    side = [(-length / 2 + 0.55, 0.0), (length / 2 - 0.55, 0.0), (length / 2, h),
             (-length / 2, h)]  # fmt: skip
     dark: Colour = (colour[0] * 0.7, colour[1] * 0.7, colour[2] * 0.7)
     parts = [extrude(side, w - 0.1, colour, Material.GLOSSY)]

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from ....rendering.mesh import Material, Mesh
+from ....rendering.mesh import F32, Material, Mesh
 from ....rendering.shapes.lettering import lettering
 from ....rendering.shapes.primitives import (
     Colour,
@@ -52,30 +53,88 @@ class Form:
 
 
 HATCH = Form(
-    4.1, 1.76, 1.47,
-    ((0, 0.62), (0.01, 0.86), (0.05, 0.98), (0.40, 0.96), (0.68, 0.93), (0.90, 0.80), (0.985, 0.66), (1, 0.55)),
+    4.1,
+    1.76,
+    1.47,
+    (
+        (0, 0.62),
+        (0.01, 0.86),
+        (0.05, 0.98),
+        (0.40, 0.96),
+        (0.68, 0.93),
+        (0.90, 0.80),
+        (0.985, 0.66),
+        (1, 0.55),
+    ),
     (0.015, 0.10, 0.56, 0.76),
-)  # fmt: skip
+)
 ESTATE = Form(
-    4.6, 1.80, 1.46,
-    ((0, 0.60), (0.01, 0.86), (0.04, 0.96), (0.40, 0.95), (0.68, 0.92), (0.90, 0.79), (0.985, 0.64), (1, 0.52)),
+    4.6,
+    1.80,
+    1.46,
+    (
+        (0, 0.60),
+        (0.01, 0.86),
+        (0.04, 0.96),
+        (0.40, 0.95),
+        (0.68, 0.92),
+        (0.90, 0.79),
+        (0.985, 0.64),
+        (1, 0.52),
+    ),
     (0.012, 0.075, 0.55, 0.745),
-)  # fmt: skip
+)
 SALOON = Form(
-    4.7, 1.82, 1.44,
-    ((0, 0.62), (0.01, 0.90), (0.04, 0.97), (0.20, 0.96), (0.68, 0.92), (0.90, 0.79), (0.985, 0.64), (1, 0.52)),
+    4.7,
+    1.82,
+    1.44,
+    (
+        (0, 0.62),
+        (0.01, 0.90),
+        (0.04, 0.97),
+        (0.20, 0.96),
+        (0.68, 0.92),
+        (0.90, 0.79),
+        (0.985, 0.64),
+        (1, 0.52),
+    ),
     (0.09, 0.27, 0.54, 0.73),
-)  # fmt: skip
+)
 OFF_ROAD = Form(
-    4.4, 1.84, 1.70,
-    ((0, 0.70), (0.01, 1.02), (0.04, 1.10), (0.40, 1.08), (0.70, 1.06), (0.92, 0.96), (0.985, 0.80), (1, 0.66)),
-    (0.012, 0.07, 0.57, 0.74), radius=0.36,
-)  # fmt: skip
+    4.4,
+    1.84,
+    1.70,
+    (
+        (0, 0.70),
+        (0.01, 1.02),
+        (0.04, 1.10),
+        (0.40, 1.08),
+        (0.70, 1.06),
+        (0.92, 0.96),
+        (0.985, 0.80),
+        (1, 0.66),
+    ),
+    (0.012, 0.07, 0.57, 0.74),
+    radius=0.36,
+)
 VAN = Form(
-    5.2, 1.95, 2.25,
-    ((0, 0.9), (0.005, 1.10), (0.03, 1.15), (0.40, 1.15), (0.80, 1.12), (0.93, 0.98), (0.985, 0.80), (1, 0.60)),
-    (0.005, 0.015, 0.70, 0.875), (0.18, 0.82), 0.35,
-)  # fmt: skip
+    5.2,
+    1.95,
+    2.25,
+    (
+        (0, 0.9),
+        (0.005, 1.10),
+        (0.03, 1.15),
+        (0.40, 1.15),
+        (0.80, 1.12),
+        (0.93, 0.98),
+        (0.985, 0.80),
+        (1, 0.60),
+    ),
+    (0.005, 0.015, 0.70, 0.875),
+    (0.18, 0.82),
+    0.35,
+)
 
 
 def _section(
@@ -84,10 +143,14 @@ def _section(
     """Return a cross-section of the lower body at x: bulged sides, rounded shoulder."""
     h = high - low
     right = [
-        (half * 0.80, low), (half * 0.96, low + 0.04 * h + 0.02), (half, low + 0.35 * h),
-        (half * 0.995, low + 0.62 * h), (half * 0.965, low + 0.85 * h), (half * tuck, low + 0.97 * h),
+        (half * 0.80, low),
+        (half * 0.96, low + 0.04 * h + 0.02),
+        (half, low + 0.35 * h),
+        (half * 0.995, low + 0.62 * h),
+        (half * 0.965, low + 0.85 * h),
+        (half * tuck, low + 0.97 * h),
         (half * tuck * 0.55, high),
-    ]  # fmt: skip
+    ]
     ring = right + [(-y, z) for y, z in reversed(right)]
     return [(x, y, z) for y, z in ring]
 
@@ -127,10 +190,17 @@ def _cabin(form: Form, colour: Colour) -> list[Mesh]:
         x0, x1 = (low - 0.5) * length, (high - 0.5) * length
         r = 0.12 * (x1 - x0) * 0.5
         return [
-            (x0 + r * 0.2, -y * 0.8, z), (x0 + r, -y, z), (x1 - r * 1.4, -y, z), (x1, -y * 0.72, z),
-            (x1 + 0.03, 0.0, z), (x1, y * 0.72, z), (x1 - r * 1.4, y, z), (x0 + r, y, z),
-            (x0 + r * 0.2, y * 0.8, z), (x0 - 0.02, 0.0, z),
-        ]  # fmt: skip
+            (x0 + r * 0.2, -y * 0.8, z),
+            (x0 + r, -y, z),
+            (x1 - r * 1.4, -y, z),
+            (x1, -y * 0.72, z),
+            (x1 + 0.03, 0.0, z),
+            (x1, y * 0.72, z),
+            (x1 - r * 1.4, y, z),
+            (x0 + r, y, z),
+            (x0 + r * 0.2, y * 0.8, z),
+            (x0 - 0.02, 0.0, z),
+        ]
 
     base = min(foot)
     y0, y1 = half * 0.90, half * 0.74
@@ -153,13 +223,13 @@ def _cabin(form: Form, colour: Colour) -> list[Mesh]:
     for x in pillars:
         cabin = cut(cabin, (1, 0, 0), x)
 
-    def glazed(m: np.ndarray) -> np.ndarray:
+    def glazed(m: F32) -> npt.NDArray[np.bool_]:
         band = (m[:, 2] > sill) & (m[:, 2] < brow)
         for low, high in zip(pillars[::2], pillars[1::2], strict=True):
             band &= ~((m[:, 0] > low) & (m[:, 0] < high) & (np.abs(m[:, 1]) > half * 0.6))
         if form.height > 2.0:  # a van has no side windows behind the driver
             band &= ~((m[:, 0] < x_mid + 0.12 * length) & (np.abs(m[:, 1]) > half * 0.6))
-        return band
+        return np.asarray(band)
 
     return [paint_where(cabin, glazed, _GLASS, Material.GLASS)]
 
@@ -167,18 +237,41 @@ def _cabin(form: Form, colour: Colour) -> list[Mesh]:
 def _wheel(x: float, side: float, half: float, radius: float) -> list[Mesh]:
     y = side * (half - 0.10)
     tyre = lathe(
-        [(0, -0.10), (radius * 0.7, -0.105), (radius * 0.95, -0.095), (radius, -0.06),
-         (radius, 0.06), (radius * 0.95, 0.095), (radius * 0.7, 0.105), (0, 0.10)],
-        22, _BLACK,
-    ).transformed((x, y, radius), roll=np.pi / 2)  # fmt: skip
+        [
+            (0, -0.10),
+            (radius * 0.7, -0.105),
+            (radius * 0.95, -0.095),
+            (radius, -0.06),
+            (radius, 0.06),
+            (radius * 0.95, 0.095),
+            (radius * 0.7, 0.105),
+            (0, 0.10),
+        ],
+        22,
+        _BLACK,
+    ).transformed((x, y, radius), roll=np.pi / 2)
     hub_y = y + side * 0.107
     parts = [
         tyre,
-        disc(radius * 0.66, 0.012, (x, hub_y, radius), (0.62, 0.63, 0.65), Material.METAL, 22,
-             (0, 1, 0)),
-        disc(radius * 1.13, 0.01, (x, side * (half - 0.002), radius * 1.13), _BLACK,
-             Material.MATTE, 26, (0, 1, 0)),
-    ]  # fmt: skip
+        disc(
+            radius * 0.66,
+            0.012,
+            (x, hub_y, radius),
+            (0.62, 0.63, 0.65),
+            Material.METAL,
+            22,
+            (0, 1, 0),
+        ),
+        disc(
+            radius * 1.13,
+            0.01,
+            (x, side * (half - 0.002), radius * 1.13),
+            _BLACK,
+            Material.MATTE,
+            26,
+            (0, 1, 0),
+        ),
+    ]
     for k in range(5):
         a = 2 * np.pi * k / 5
         parts.append(
@@ -273,7 +366,12 @@ def _light_bar(x: float, z: float, width: float, colours: Sequence[Colour]) -> l
         y = (k - (n - 1) / 2) * width / n
         parts.append(
             rounded_box(
-                (0.26, width / n * 0.94, 0.13), 0.035, (x, y, z + 0.11), colour, Material.EMISSIVE
+                (0.26, width / n * 0.94, 0.13),
+                0.035,
+                (x, y, z + 0.11),
+                colour,
+                Material.EMISSIVE,
+                1,
             )
         )
     return parts
@@ -299,11 +397,12 @@ def _battenburg(
     width = (end - start) / count
     for parity in (0, 1):
 
-        def chosen(m: np.ndarray, parity: int = parity) -> np.ndarray:
+        def chosen(m: F32, parity: int = parity) -> npt.NDArray[np.bool_]:
             column = np.floor((m[:, 0] - start) / width).astype(int)
             row = (m[:, 2] > middle).astype(int)
             inside = (m[:, 2] > low) & (m[:, 2] < high) & (m[:, 0] > start) & (m[:, 0] < end)
-            return inside & (np.abs(m[:, 1]) > half * 0.75) & ((column + row) % 2 == parity)
+            inside &= np.abs(m[:, 1]) > half * 0.75
+            return np.asarray(inside & ((column + row) % 2 == parity))
 
         body = paint_where(body, chosen, colours[parity], Material.RETRO)
     return body
@@ -369,10 +468,20 @@ def _ambulance(variant: int) -> Mesh:
         Material.GLOSSY,
     )
     cab = extrude(
-        [(0.8, 0.42), (2.72, 0.42), (2.80, 0.62), (2.74, 1.02), (2.05, 1.22), (1.45, 2.02),
-         (0.8, 2.10)],
-        width * 0.92, base, Material.GLOSSY, inset=0.08,
-    )  # fmt: skip
+        [
+            (0.8, 0.42),
+            (2.72, 0.42),
+            (2.80, 0.62),
+            (2.74, 1.02),
+            (2.05, 1.22),
+            (1.45, 2.02),
+            (0.8, 2.10),
+        ],
+        width * 0.92,
+        base,
+        Material.GLOSSY,
+        inset=0.08,
+    )
     parts = [chassis]
     for z in (0.95, 1.22):
         box_body, cab = cut(box_body, (0, 0, 1), z), cut(cab, (0, 0, 1), z)
@@ -391,9 +500,11 @@ def _ambulance(variant: int) -> Mesh:
     )
     parts.append(blocks)
     glass = extrude(
-        [(1.50, 1.98), (2.06, 1.24), (2.09, 1.25), (1.53, 1.99)], width * 0.80, _GLASS,
+        [(1.50, 1.98), (2.06, 1.24), (2.09, 1.25), (1.53, 1.99)],
+        width * 0.80,
+        _GLASS,
         Material.GLASS,
-    )  # fmt: skip
+    )
     parts.append(glass)
     for side in (1.0, -1.0):
         window = extrude(

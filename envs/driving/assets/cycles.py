@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from ....rendering.mesh import Material, Mesh
 from ....rendering.shapes.people import Person, Pose, head_frame, person_mesh, skeleton
 from ....rendering.shapes.primitives import (
     Colour,
-    Point,
     box,
     capsule,
     cylinder,
@@ -41,21 +43,26 @@ def _sitting(unit: float) -> Pose:
 
 
 def _seated(person: Person) -> Person:
-    unit = person.height * (1 - 1 / person.heads)
-    return Person(**{**_fields(person), "pose": _sitting(unit)})
-
-
-def _fields(person: Person) -> dict[str, object]:
-    return {name: getattr(person, name) for name in person.__slots__}
+    return replace(person, pose=_sitting(person.height * (1 - 1 / person.heads)))
 
 
 SITTERS: tuple[Person, ...] = (
-    Person(height=1.76, detail='zip', top=(0.72, 0.20, 0.18), bottom=(0.17, 0.22, 0.36), hair=(0.42, 0.40, 0.38)),
     Person(
-        height=1.66, woman=True, hair_style="long", hair=(0.50, 0.30, 0.14),
-        top=(0.25, 0.50, 0.72), bottom=(0.25, 0.24, 0.25),
+        height=1.76,
+        detail="zip",
+        top=(0.72, 0.20, 0.18),
+        bottom=(0.17, 0.22, 0.36),
+        hair=(0.42, 0.40, 0.38),
     ),
-)  # fmt: skip
+    Person(
+        height=1.66,
+        woman=True,
+        hair_style="long",
+        hair=(0.50, 0.30, 0.14),
+        top=(0.25, 0.50, 0.72),
+        bottom=(0.25, 0.24, 0.25),
+    ),
+)
 _FRAMES: tuple[Colour, ...] = ((0.10, 0.11, 0.13), (0.12, 0.25, 0.55))
 
 
@@ -65,8 +72,8 @@ def wheel(
     """Return a spoked wheel about the y axis, centred on the origin."""
     inner = radius - 2 * tyre
     parts = [
-        torus(radius - tyre, tyre, _RUBBER, Material.MATTE, segments=32),
-        torus(inner, tyre * 0.7, rim, Material.METAL, segments=32, sides=4),
+        torus(radius - tyre, tyre, _RUBBER, Material.MATTE, segments=30, sides=5),
+        torus(inner, tyre * 0.7, rim, Material.METAL, segments=30, sides=3),
         cylinder((0, -side, 0), (0, side, 0), 0.024, _STEEL, Material.METAL, 8),
     ]
     for k in range(spokes):
@@ -74,41 +81,47 @@ def wheel(
         y = side * (0.8 if k % 2 else -0.8)
         parts.append(
             cylinder(
-                (0, y, 0), (inner * np.cos(a), 0, inner * np.sin(a)), 0.0035, _STEEL,
-                Material.METAL, 3,
+                (0, y, 0),
+                (inner * np.cos(a), 0, inner * np.sin(a)),
+                0.0035,
+                _STEEL,
+                Material.METAL,
+                3,
             )
-        )  # fmt: skip
+        )
     return Mesh.merge(parts)
 
 
-def _pipe(points: list[Point], radius: float, colour: Colour) -> list[Mesh]:
-    return [
-        capsule(a, b, radius, colour=colour, material=Material.GLOSSY, segments=6)
-        for a, b in zip(points, points[1:], strict=False)
-    ]
+def _pipe(points: Sequence[Sequence[float]], radius: float, colour: Colour) -> list[Mesh]:
+    return [sweep(points, radius, colour, Material.GLOSSY)]
 
 
 def wheelchair(variant: int) -> Mesh:
-    """Return a person in a wheelchair: two large spoked wheels with handrims, casters, footrests."""
+    """Return a person in a wheelchair: spoked wheels with handrims, casters, footrests."""
     frame = _FRAMES[variant]
     parts = [person_mesh(_seated(SITTERS[variant]), grounded=False)]
     for side in (1.0, -1.0):
         y = side * 0.30
         big = wheel(0.31, 0.014, 16)
         parts.append(big.transformed((-0.10, y, 0.31), roll=side * 0.04))
-        rim = torus(0.265, 0.010, (0.85, 0.86, 0.88), Material.METAL, segments=30)
+        rim = torus(0.265, 0.010, (0.85, 0.86, 0.88), Material.METAL, segments=26, sides=4)
         parts.append(rim.transformed((-0.10, y + side * 0.045, 0.31)))
-        caster = torus(0.072, 0.018, _RUBBER, segments=14)
+        caster = torus(0.072, 0.018, _RUBBER, segments=12, sides=5)
         hub = disc(0.06, 0.02, (0, 0, 0), (0.6, 0.6, 0.62), Material.METAL, 12, (0, 1, 0))
         parts += [m.transformed((0.30, side * 0.23, 0.09)) for m in (caster, hub)]
         parts += _pipe([(0.30, side * 0.23, 0.09), (0.28, side * 0.23, 0.24)], 0.013, frame)
         parts += _pipe(
             [
-                (-0.44, side * 0.22, 0.97), (-0.33, side * 0.22, 0.95), (-0.30, side * 0.22, 0.50),
-                (0.26, side * 0.22, 0.48), (0.34, side * 0.20, 0.40), (0.42, side * 0.13, 0.13),
+                (-0.44, side * 0.22, 0.97),
+                (-0.33, side * 0.22, 0.95),
+                (-0.30, side * 0.22, 0.50),
+                (0.26, side * 0.22, 0.48),
+                (0.34, side * 0.20, 0.40),
+                (0.42, side * 0.13, 0.13),
             ],
-            0.014, frame,
-        )  # fmt: skip
+            0.014,
+            frame,
+        )
         parts += _pipe(
             [
                 (-0.30, side * 0.22, 0.50),
@@ -153,13 +166,33 @@ _RIDING = Pose(
     toes=(0.15, 0.05),
 )
 RIDERS: tuple[Person, ...] = (
-    Person(height=1.75, detail='zip', inner=(0.1,0.1,0.1), top=(0.90, 0.25, 0.12), bottom=(0.08, 0.08, 0.10), legs="shorts",
-           shoes=(0.9, 0.9, 0.9), pose=_RIDING),
-    Person(height=1.70, woman=True, hair_style="ponytail", detail='stripes', top=(0.20, 0.62, 0.78),
-           bottom=(0.15, 0.15, 0.22), pose=_RIDING),
-    Person(height=1.80, skin=(0.45, 0.30, 0.22), top=(0.90, 0.80, 0.15),
-           bottom=(0.30, 0.33, 0.40), pose=_RIDING),
-)  # fmt: skip
+    Person(
+        height=1.75,
+        detail="zip",
+        inner=(0.1, 0.1, 0.1),
+        top=(0.90, 0.25, 0.12),
+        bottom=(0.08, 0.08, 0.10),
+        legs="shorts",
+        shoes=(0.9, 0.9, 0.9),
+        pose=_RIDING,
+    ),
+    Person(
+        height=1.70,
+        woman=True,
+        hair_style="ponytail",
+        detail="stripes",
+        top=(0.20, 0.62, 0.78),
+        bottom=(0.15, 0.15, 0.22),
+        pose=_RIDING,
+    ),
+    Person(
+        height=1.80,
+        skin=(0.45, 0.30, 0.22),
+        top=(0.90, 0.80, 0.15),
+        bottom=(0.30, 0.33, 0.40),
+        pose=_RIDING,
+    ),
+)
 _BICYCLES: tuple[Colour, ...] = ((0.10, 0.25, 0.70), (0.75, 0.10, 0.15), (0.15, 0.45, 0.25))
 _HELMETS: tuple[Colour, ...] = ((0.95, 0.95, 0.95), (0.85, 0.15, 0.20), (0.10, 0.10, 0.12))
 
@@ -186,8 +219,11 @@ def cyclist(variant: int) -> Mesh:
     tyre = wheel(0.345, 0.020, 18)
     parts += [tyre.transformed(rear), tyre.transformed(front)]
     for points in (
-        [crank, seat], [seat, head_high], [crank, head_low], [head_low, head_high],
-    ):  # fmt: skip
+        [crank, seat],
+        [seat, head_high],
+        [crank, head_low],
+        [head_low, head_high],
+    ):
         parts += _pipe(points, 0.021, frame)
     parts += _pipe([seat, (-0.26, 0, 0.90)], 0.014, _STEEL)
     for side in (1.0, -1.0):
@@ -195,15 +231,21 @@ def cyclist(variant: int) -> Mesh:
         parts += _pipe([(-0.53, y, 0.345), (-0.08, y * 0.6, 0.29)], 0.011, frame)
         parts += _pipe([(-0.53, y, 0.345), (-0.24, 0, 0.78)], 0.011, frame)
         parts += _pipe([(0.53, y, 0.345), (0.36, y * 0.8, 0.68)], 0.014, frame)
-    bar = [(0.24, 0.31, 1.0), (0.34, 0.27, 1.01), (0.37, 0.1, 1.02), (0.37, -0.1, 1.02),
-           (0.34, -0.27, 1.01), (0.24, -0.31, 1.0)]  # fmt: skip
+    bar = [
+        (0.24, 0.31, 1.0),
+        (0.34, 0.27, 1.01),
+        (0.37, 0.1, 1.02),
+        (0.37, -0.1, 1.02),
+        (0.34, -0.27, 1.01),
+        (0.24, -0.31, 1.0),
+    ]
     parts += _pipe([head_high, (0.37, 0, 1.02)], 0.017, _STEEL)
     parts.append(sweep(bar, 0.014, (0.15, 0.15, 0.16), Material.METAL))
     parts.append(
         ellipsoid((0.15, 0.085, 0.045), (-0.27, 0, 0.905), (0.06, 0.06, 0.06), segments=12)
     )
     parts.append(disc(0.10, 0.008, (-0.08, -0.045, 0.29), _STEEL, Material.METAL, 16, (0, 1, 0)))
-    for side, end in ((1.0, (0.06, 0.20)), (-1.0, (-0.08, 0.43))):
+    for side in (1.0, -1.0):
         y = side * 0.085
         x, z = (0.05, 0.18) if side > 0 else (-0.13, 0.42)
         parts += _pipe([(-0.08, y * 0.7, 0.29), (x, y, z)], 0.011, _STEEL)

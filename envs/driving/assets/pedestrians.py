@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from ....rendering.mesh import Material, Mesh
 from ....rendering.shapes.people import (
@@ -28,50 +29,112 @@ _RAISED = Pose(hands=((0.03, 0.185, 0.515), (0.20, -0.22, 1.13)), elbows=(0.1, 1
 _STOP = Pose(hands=((0.03, 0.185, 0.515), (0.20, -0.20, 1.00)), elbows=(0.1, 0.7, -1.0))
 
 ADULTS: tuple[Person, ...] = (
-    Person(height=1.80, top=(0.20, 0.33, 0.62), bottom=(0.13, 0.14, 0.18), hem=0.06, detail='zip'),
+    Person(height=1.80, top=(0.20, 0.33, 0.62), bottom=(0.13, 0.14, 0.18), hem=0.06, detail="zip"),
     Person(
-        height=1.66, woman=True, hair_style="long", hair=(0.30, 0.17, 0.08),
-        top=(0.78, 0.16, 0.18), bottom=(0.16, 0.20, 0.34), hem=0.16, detail='open', pose=STEPPING,
+        height=1.66,
+        woman=True,
+        hair_style="long",
+        hair=(0.30, 0.17, 0.08),
+        top=(0.78, 0.16, 0.18),
+        bottom=(0.16, 0.20, 0.34),
+        hem=0.16,
+        detail="open",
+        pose=STEPPING,
     ),
     Person(
-        height=1.75, skin=(0.45, 0.30, 0.22), hair=(0.05, 0.04, 0.04), detail='stripes', inner=(0.15, 0.25, 0.45), top=(0.90, 0.88, 0.82),
-        sleeves="short", bottom=(0.30, 0.38, 0.55), shoes=(0.85, 0.85, 0.85), pose=_OTHER_STEP,
+        height=1.75,
+        skin=(0.45, 0.30, 0.22),
+        hair=(0.05, 0.04, 0.04),
+        detail="stripes",
+        inner=(0.15, 0.25, 0.45),
+        top=(0.90, 0.88, 0.82),
+        sleeves="short",
+        bottom=(0.30, 0.38, 0.55),
+        shoes=(0.85, 0.85, 0.85),
+        pose=_OTHER_STEP,
     ),
     Person(
-        height=1.63, woman=True, hair_style="bun", hair=(0.62, 0.45, 0.22),
-        top=(0.20, 0.52, 0.42), bottom=(0.55, 0.45, 0.33), legs="skirt", hem=0.04,
+        height=1.63,
+        woman=True,
+        hair_style="bun",
+        hair=(0.62, 0.45, 0.22),
+        top=(0.20, 0.52, 0.42),
+        bottom=(0.55, 0.45, 0.33),
+        legs="skirt",
+        hem=0.04,
     ),
     Person(
-        height=1.84, width=1.1, skin=(0.85, 0.66, 0.55), hair=(0.45, 0.43, 0.41),
-        detail='open', inner=(0.75, 0.80, 0.88), top=(0.47, 0.37, 0.24), bottom=(0.22, 0.22, 0.23), hem=0.20, pose=STEPPING,
+        height=1.84,
+        width=1.1,
+        skin=(0.85, 0.66, 0.55),
+        hair=(0.45, 0.43, 0.41),
+        detail="open",
+        inner=(0.75, 0.80, 0.88),
+        top=(0.47, 0.37, 0.24),
+        bottom=(0.22, 0.22, 0.23),
+        hem=0.20,
+        pose=STEPPING,
     ),
     Person(
-        height=1.70, woman=True, hair_style="ponytail", skin=(0.62, 0.43, 0.32),
-        hair=(0.08, 0.05, 0.04), top=(0.93, 0.70, 0.15), bottom=(0.12, 0.13, 0.16),
-        shoes=(0.9, 0.3, 0.35), pose=_OTHER_STEP,
+        height=1.70,
+        woman=True,
+        hair_style="ponytail",
+        skin=(0.62, 0.43, 0.32),
+        hair=(0.08, 0.05, 0.04),
+        top=(0.93, 0.70, 0.15),
+        bottom=(0.12, 0.13, 0.16),
+        shoes=(0.9, 0.3, 0.35),
+        pose=_OTHER_STEP,
     ),
-)  # fmt: skip
+)
 
 CHILDREN: tuple[Person, ...] = (
     Person(
-        height=1.20, heads=6.0, top=(0.95, 0.76, 0.10), bottom=(0.13, 0.33, 0.72),
+        height=1.20,
+        heads=6.0,
+        top=(0.95, 0.76, 0.10),
+        bottom=(0.13, 0.33, 0.72),
         shoes=(0.85, 0.15, 0.15),
     ),
     Person(
-        height=1.12, heads=5.8, hair_style="ponytail", hair=(0.55, 0.36, 0.16),
-        detail='stripes', inner=(0.98, 0.85, 0.90), top=(0.93, 0.30, 0.52), bottom=(0.45, 0.30, 0.65), legs="skirt", sleeves="short",
-        shoes=(0.95, 0.95, 0.95), pose=STEPPING,
+        height=1.12,
+        heads=5.8,
+        hair_style="ponytail",
+        hair=(0.55, 0.36, 0.16),
+        detail="stripes",
+        inner=(0.98, 0.85, 0.90),
+        top=(0.93, 0.30, 0.52),
+        bottom=(0.45, 0.30, 0.65),
+        legs="skirt",
+        sleeves="short",
+        shoes=(0.95, 0.95, 0.95),
+        pose=STEPPING,
     ),
     Person(
-        height=1.24, heads=6.1, skin=(0.45, 0.30, 0.22), hair=(0.05, 0.04, 0.04),
-        top=(0.88, 0.18, 0.14), bottom=(0.25, 0.55, 0.35), legs="shorts", sleeves="short",
-        shoes=(0.92, 0.92, 0.92), pose=_OTHER_STEP,
+        height=1.24,
+        heads=6.1,
+        skin=(0.45, 0.30, 0.22),
+        hair=(0.05, 0.04, 0.04),
+        top=(0.88, 0.18, 0.14),
+        bottom=(0.25, 0.55, 0.35),
+        legs="shorts",
+        sleeves="short",
+        shoes=(0.92, 0.92, 0.92),
+        pose=_OTHER_STEP,
     ),
     Person(
-        height=1.07, heads=5.7, hair_style="long", hair=(0.20, 0.12, 0.07),
-        detail='zip', inner=(0.95, 0.95, 0.95), top=(0.25, 0.75, 0.80), bottom=(0.90, 0.45, 0.15), hem=0.06, shoes=(0.6, 0.2, 0.6),
+        height=1.07,
+        heads=5.7,
+        hair_style="long",
+        hair=(0.20, 0.12, 0.07),
+        detail="zip",
+        inner=(0.95, 0.95, 0.95),
+        top=(0.25, 0.75, 0.80),
+        bottom=(0.90, 0.45, 0.15),
+        hem=0.06,
+        shoes=(0.6, 0.2, 0.6),
     ),
-)  # fmt: skip
+)
 _BAGS = ((0.85, 0.15, 0.15), (0.20, 0.65, 0.85), (0.98, 0.80, 0.10), (0.95, 0.35, 0.60))
 
 OFFICERS: tuple[Person, ...] = (
@@ -112,10 +175,14 @@ def child(variant: int) -> Mesh:
         strap = [
             bones.on_trunk(x, side * y, z)
             for x, y, z in (
-                (-0.06, 0.06, 0.34), (0.0, 0.068, 0.358), (0.062, 0.07, 0.315),
-                (0.092, 0.075, 0.24), (0.088, 0.085, 0.17), (0.03, 0.105, 0.10),
+                (-0.06, 0.06, 0.34),
+                (0.0, 0.068, 0.358),
+                (0.062, 0.07, 0.315),
+                (0.092, 0.075, 0.24),
+                (0.088, 0.085, 0.17),
+                (0.03, 0.105, 0.10),
             )
-        ]  # fmt: skip
+        ]
         carried += [
             capsule(
                 tuple(a),
@@ -125,7 +192,7 @@ def child(variant: int) -> Mesh:
                 material=Material.CLOTH,
                 segments=6,
             )
-            for a, b in zip(strap, strap[1:], strict=False)
+            for a, b in pairwise(strap)
         ]
     mesh = person_mesh(person, carried)
     if variant in (0, 3):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....rendering.mesh import Material, Mesh
+from ....rendering.shapes.lettering import lettering
 from ....rendering.shapes.primitives import (
     Colour,
     bands,
@@ -72,8 +73,8 @@ def _wheelie_bin(colour: Colour) -> Mesh:
         front = [(0.262, 0.25), (0.31, 0.82), (0.325, 0.82), (0.277, 0.25)]
         rib = extrude(front, 0.03, dark, Material.GLOSSY)
         parts.append(rib.transformed((0, s * 0.15, 0)))
-    parts.append(disc(0.085, 0.02, (0.312, 0, 0.58), _WHITE, Material.MATTE, 20, (1.0, 0.0, -0.1)))
-    parts.append(disc(0.06, 0.03, (0.312, 0, 0.58), colour, Material.MATTE, 3, (1.0, 0.0, -0.1)))
+    label = box((0.012, 0.17, 0.13), (0, 0, 0), _WHITE).transformed((0.299, 0, 0.66), pitch=-0.1)
+    parts.append(label)
     return Mesh.merge(parts)
 
 
@@ -119,13 +120,13 @@ STOPS: tuple[tuple[Colour, Colour], ...] = (
 
 
 def bus_stop(variant: int) -> Mesh:
-    """Return a shelter that opens to +x, with bench, glass walls, and a pole with a bus sign."""
+    """Return a shelter that opens to +x: bench, glass walls, and a bus sign on a pole at +y."""
     frame, sign = STOPS[variant]
     glass = (0.55, 0.70, 0.75)
     parts = [
         rounded_box((1.45, 3.1, 0.10), 0.04, (0.0, 0, 2.48), frame, Material.GLOSSY),
         box((1.30, 2.95, 0.02), (0.0, 0, 2.42), (0.85, 0.86, 0.87)),
-        box((0.05, 3.0, 0.20), (0.70, 0, 2.42), sign, Material.GLOSSY),
+        box((0.05, 3.06, 0.22), (0.705, 0, 2.435), sign, Material.GLOSSY),
     ]
     for y in (-1.45, -0.48, 0.48, 1.45):
         parts.append(box((0.07, 0.07, 2.44), (-0.60, y, 1.22), frame, Material.GLOSSY))
@@ -150,34 +151,44 @@ def bus_stop(variant: int) -> Mesh:
     parts.append(box((0.06, 0.54, 0.77), (-0.565, 0.965, 1.35), (0.93, 0.92, 0.86)))
     for k in range(5):
         parts.append(box((0.062, 0.44, 0.03), (-0.564, 0.965, 1.60 - 0.10 * k), (0.35, 0.38, 0.45)))
-    parts += _bus_sign(sign, 0.62, -1.30, round_plate=variant == 1)
-    return Mesh.merge(parts)
+    ink: Colour = _WHITE if variant == 0 else (0.08, 0.35, 0.18)
+    parts.append(lettering("BUS", 0.15, ink, width=0.55).transformed((0.733, 0, 2.43)))
+    for side in (1.0, -1.0):  # the ends carry it too, for those who come along the road
+        parts.append(box((1.2, 0.03, 0.22), (0.05, side * 1.545, 2.43), sign, Material.GLOSSY))
+        word = lettering("BUS STOP", 0.15, ink, width=0.95)
+        parts.append(word.transformed((0.05, side * 1.563, 2.43), yaw=side * np.pi / 2))
+    flag = Mesh.merge(_bus_sign(sign, round_plate=variant == 1))
+    post = cylinder((0.36, 1.28, 0), (0.36, 1.28, 3.45), 0.04, (0.70, 0.71, 0.72), Material.METAL)
+    # It projects from its pole and faces both ways along the road.
+    for side in (1.0, -1.0):
+        parts.append(flag.transformed((0.36, 1.28 + side * 0.035, 3.08), yaw=side * np.pi / 2))
+    return Mesh.merge([*parts, post])
 
 
-def _bus_sign(colour: Colour, x: float, y: float, *, round_plate: bool) -> list[Mesh]:
-    """Return a pole with a plate that carries a bus seen from the front, 3.1 m high."""
-    post = cylinder((x, y, 0), (x, y, 3.1), 0.04, (0.70, 0.71, 0.72), Material.METAL)
-    z = 2.78
-    dark = _BLACK if round_plate else colour
-    parts = [post]
+def _bus_sign(colour: Colour, *, round_plate: bool) -> list[Mesh]:
+    """Return a plate that faces +x, centred on the origin: a bus seen from the front."""
+    green: Colour = (0.10, 0.45, 0.22)
     if round_plate:
-        parts.append(disc(0.34, 0.03, (x + 0.05, y, z), (0.10, 0.45, 0.22), Material.GLOSSY))
-        parts.append(disc(0.29, 0.03, (x + 0.06, y, z), colour, Material.GLOSSY))
-        ink: Colour = (0.10, 0.45, 0.22)
+        parts = [
+            disc(0.36, 0.03, (0.0, 0, 0), green, Material.GLOSSY),
+            disc(0.31, 0.03, (0.01, 0, 0), colour, Material.GLOSSY),
+        ]
+        ink = green
     else:
-        parts.append(
-            rounded_box((0.03, 0.62, 0.72), 0.012, (x + 0.05, y, z), dark, Material.GLOSSY)
-        )
+        parts = [
+            rounded_box((0.03, 0.66, 0.74), 0.012, (0, 0, 0), _WHITE, Material.GLOSSY),
+            rounded_box((0.03, 0.60, 0.68), 0.012, (0.008, 0, 0), colour, Material.GLOSSY),
+        ]
         ink = _WHITE
-    f = x + 0.075
-    back = colour
     parts += [
-        rounded_box((0.03, 0.32, 0.36), 0.012, (f, y, z + 0.01), ink),
-        box((0.02, 0.25, 0.14), (f + 0.010, y, z + 0.05), back),
-        box((0.02, 0.16, 0.03), (f + 0.010, y, z + 0.155), back),
-        *(disc(0.028, 0.02, (f + 0.012, y + s * 0.10, z - 0.10), back, segments=12)
-          for s in (1.0, -1.0)),
-        *(box((0.02, 0.06, 0.07), (f, y + s * 0.11, z - 0.19), ink) for s in (1.0, -1.0)),
-        *(box((0.02, 0.03, 0.10), (f, y + s * 0.185, z + 0.06), ink) for s in (1.0, -1.0)),
-    ]  # fmt: skip
+        rounded_box((0.03, 0.32, 0.36), 0.012, (0.025, 0, 0.02), ink),
+        box((0.02, 0.25, 0.14), (0.035, 0, 0.06), colour),
+        box((0.02, 0.16, 0.03), (0.035, 0, 0.165), colour),
+    ]
+    for side in (1.0, -1.0):
+        parts += [
+            disc(0.028, 0.02, (0.037, side * 0.10, -0.09), colour, segments=12),
+            box((0.02, 0.06, 0.07), (0.025, side * 0.11, -0.18), ink),
+            box((0.02, 0.03, 0.10), (0.025, side * 0.185, 0.07), ink),
+        ]
     return parts
