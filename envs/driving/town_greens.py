@@ -128,7 +128,8 @@ def tree(
         centre = (lean[0] + reach * np.cos(angle), lean[1] + reach * np.sin(angle), z)
         r = spread * rng.uniform(0.40, 0.52)
         blobs.append(np.array([*centre, r, r, 0.9 * r]))
-        b.tube(fork, centre, (girth * 0.55, girth * 0.2), BARK, Material.WOOD, 5, False)
+        if boughs > 3:
+            b.tube(fork, centre, (girth * 0.55, girth * 0.2), BARK, Material.WOOD, 4, False)
     dark = shade(colour, 0.62)
     for k, blob in enumerate(blobs):
         b.add(_core(blob, 0 if k else 1, dark))
@@ -172,7 +173,7 @@ def hedge(
     rng: np.random.Generator, length: float, height: float, depth: float, colour: RGB
 ) -> Mesh:
     """Return a clipped hedge along y, standing on the ground, its middle at the origin."""
-    count = max(2, round(length / 0.65))
+    count = max(2, round(length / 0.8))
     y = np.linspace(-length / 2, length / 2, count + 1)
     h, d = height, depth / 2
     profile = np.array(
@@ -206,7 +207,7 @@ def hedge(
     return Mesh.build(points.reshape(-1, 3), faces, tone, Material.FOLIAGE, 60)
 
 
-def bush(rng: np.random.Generator, size: float, colour: RGB, leaves: int = 45) -> Mesh:
+def bush(rng: np.random.Generator, size: float, colour: RGB, leaves: int = 38) -> Mesh:
     """Return a round shrub of about 20 + `leaves` triangles, `size` m high."""
     blob = np.array([0, 0, 0.42 * size, 0.62 * size, 0.62 * size, 0.56 * size])
     core = _core(blob, 0, shade(colour, 0.7))

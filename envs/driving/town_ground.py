@@ -34,7 +34,9 @@ CORNER = 1.5
 """Radius of the kerb at a junction, m."""
 
 KERB = 0.16
-PAINT_Z = 0.006
+# Layers on the asphalt lie closer together than a shadow ray is lifted off a surface, so that
+# paint casts no shadow beside itself.
+PATCH_Z, IRON_Z, LID_Z, PAINT_Z = 0.0008, 0.0012, 0.0016, 0.0020
 WHITE: RGB = (0.86, 0.86, 0.83)
 
 
@@ -104,10 +106,12 @@ def _carriageway(
         (LEFT_EDGE_Y - inner, LEFT_EDGE_Y),
     ):
         for x0, x1 in blocks(junctions):
-            b.rectangle((x0, x1), (y0, y1), 0.0, gutter, Material.CONCRETE)
+            ends = (x0 + (CORNER if x0 > START else 0.0), x1 - (CORNER if x1 < END else 0.0))
+            b.rectangle(ends, (y0, y1), 0.0, gutter, Material.CONCRETE)
         for x in junctions:
-            near = x + JUNCTION_SETBACK
-            b.rectangle((near, near + CROSSING_WIDTH), (y0, y1), 0.0, asphalt, Material.ASPHALT)
+            near, far = x + JUNCTION_SETBACK, x + JUNCTION_SETBACK + CROSSING_WIDTH
+            mouth = (near - CORNER, far + CORNER)
+            b.rectangle(mouth, (y0, y1), 0.0, asphalt, Material.ASPHALT)
     for x in junctions:
         near, far = x + JUNCTION_SETBACK, x + JUNCTION_SETBACK + CROSSING_WIDTH
         # The corners are square asphalt; the sidewalks' rounded ends stand on top of it.
@@ -129,16 +133,16 @@ def _carriageway(
         x, long = rng.uniform(START, END - 10), rng.uniform(1.5, 9.0)
         y, wide = rng.uniform(-1.4, 4.0), rng.uniform(0.6, 1.2)
         tone = shade(asphalt, rng.uniform(0.80, 0.92) if rng.random() < 0.7 else 1.1)
-        b.rectangle((x, x + long), (y, y + wide), 0.0025, tone, Material.ASPHALT)
+        b.rectangle((x, x + long), (y, y + wide), PATCH_Z, tone, Material.ASPHALT)
     for _ in range(14):
         x, y = rng.uniform(START, END), rng.choice([-0.7, 0.5, 2.8, 4.3])
         disc = np.linspace(0, 2 * np.pi, 15)[:-1]
         ring = np.column_stack([x + 0.36 * np.cos(disc), y + 0.36 * np.sin(disc)])
-        b.polygon(ring, 0.004, (0.30, 0.29, 0.28), Material.METAL)
-        b.polygon((ring - (x, y)) * 0.82 + (x, y), 0.005, (0.20, 0.19, 0.185), Material.CONCRETE)
+        b.polygon(ring, IRON_Z, (0.30, 0.29, 0.28), Material.METAL)
+        b.polygon((ring - (x, y)) * 0.82 + (x, y), LID_Z, (0.20, 0.19, 0.185), Material.CONCRETE)
     for x in np.arange(START + 6, END, 24.0):  # gully grates
         for y0 in (RIGHT_EDGE_Y + 0.02, LEFT_EDGE_Y - 0.28):
-            b.rectangle((x, x + 0.5), (y0, y0 + 0.26), 0.004, (0.13, 0.13, 0.13), Material.METAL)
+            b.rectangle((x, x + 0.5), (y0, y0 + 0.26), IRON_Z, (0.13, 0.13, 0.13), Material.METAL)
 
 
 def _edge(x0: float, x1: float, rounded: tuple[bool, bool], inset: float) -> np.ndarray:

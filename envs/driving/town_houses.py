@@ -69,12 +69,15 @@ class _Facade:
         self.b, self.colour, self.material, self.frame = b, colour, material, frame
         self.o = np.array(origin)
         self.u = np.array(along)
-        self.n = np.cross(self.u, (0.0, 0.0, 1.0))
+        normal = (along[1], -along[0], 0.0)
+        self._frame = (origin, along, normal)
+        self.n = np.array(normal)
         self.width, self.height = width, height
         self.openings: list[Opening] = []
 
-    def point(self, u: float, z: float, out: float = 0.0) -> np.ndarray:
-        return self.o + u * self.u + z * np.array([0, 0, 1.0]) + out * self.n
+    def point(self, u: float, z: float, out: float = 0.0) -> tuple[float, float, float]:
+        o, a, n = self._frame  # plain floats: arrays of three cost ten times as much
+        return o[0] + u * a[0] + out * n[0], o[1] + u * a[1] + out * n[1], o[2] + z
 
     def rect(self, op: Opening, out: float, colour: RGB, material: Material) -> None:
         u0, u1, z0, z1 = op

@@ -23,6 +23,8 @@ _BOX_FACES = {
     "+z": (1, 5, 7, 3),
 }
 
+_HALVES = np.array([0, 1, 2, 0, 2, 3])
+
 
 class Builder:
     """Collects triangles; `mesh()` joins them. Faces are counter-clockwise seen from outside."""
@@ -37,16 +39,17 @@ class Builder:
         """Add `n x 3 x 3` corners in one colour or `n x 3` colours."""
         tri = np.asarray(corners, dtype=np.float32).reshape(-1, 3, 3)
         self._triangles.append(tri)
-        self._colours.append(
-            np.array(np.broadcast_to(np.asarray(colour, dtype=np.float32), (len(tri), 3)))
-        )
+        colours = np.empty((len(tri), 3), dtype=np.float32)
+        colours[:] = colour
+        self._colours.append(colours)
         self._materials.append(np.full(len(tri), int(material), dtype=np.uint8))
 
     def quads(self, corners: npt.ArrayLike, colour: npt.ArrayLike, material: Material) -> None:
         """Add `n x 4 x 3` corners in one colour or `n x 3` colours."""
         quad = np.asarray(corners, dtype=np.float32).reshape(-1, 4, 3)
-        colours = np.broadcast_to(np.asarray(colour, dtype=np.float32), (len(quad), 3))
-        self.triangles(quad[:, [0, 1, 2, 0, 2, 3]], np.repeat(colours, 2, axis=0), material)
+        colours = np.empty((len(quad), 2, 3), dtype=np.float32)
+        colours[:] = np.asarray(colour, dtype=np.float32).reshape(-1, 1, 3)
+        self.triangles(quad[:, _HALVES], colours.reshape(-1, 3), material)
 
     def rectangle(self, x: Point, y: Point, z: float, colour: RGB, material: Material) -> None:
         """Add a level rectangle over the ranges `x` and `y`, seen from above."""

@@ -23,7 +23,7 @@ from .town_houses import BRICKS, detached, garage, plain_block
 from .town_layout import NEAR_END, StreetSide, car_choices, park_in_crossings
 from .town_parts import RGB, Builder
 
-LAWN: RGB = (0.36, 0.50, 0.22)
+LAWN: RGB = (0.39, 0.46, 0.27)
 LEAVES: tuple[RGB, ...] = (
     (0.27, 0.42, 0.16),
     (0.34, 0.47, 0.18),
@@ -40,7 +40,7 @@ STYLE = GroundStyle(
     kerb=(0.68, 0.67, 0.64),
     lot=LAWN,
     lot_material=Material.GRASS,
-    far=(0.38, 0.48, 0.25),
+    far=(0.40, 0.46, 0.29),
     slab=1.8,
     zebra=False,
     edge_lines=True,
@@ -52,9 +52,9 @@ def build_suburb(b: Builder, junctions: tuple[float, ...], rng: np.random.Genera
     lay_ground(b, STYLE, junctions, rng)
     close_horizon(b, rng, (0.24, 0.33, 0.20), 7.0, 13.0, blocky=False)
     trees = [
-        tree(rng, 9.0, 3.1, LEAVES[0], 220),
-        tree(rng, 7.2, 2.6, LEAVES[1], 190),
-        tree(rng, 10.5, 3.4, LEAVES[2], 230),
+        tree(rng, 9.0, 3.1, LEAVES[0], 180),
+        tree(rng, 7.2, 2.6, LEAVES[1], 160),
+        tree(rng, 10.5, 3.4, LEAVES[2], 190),
         conifer(rng, 9.5, (0.17, 0.29, 0.17)),
     ]
     far_trees = [
@@ -146,8 +146,11 @@ def _plot(
         mesh = trees[rng.integers(len(trees))]
         x = low + 1.2 if drive_right else high - 1.2
         scale = rng.uniform(0.75, 1.05)
-        street.put(_sized(mesh, scale), x, rng.uniform(2.2, 3.2), rng.uniform(0, 6))
-    if rng.random() < 0.65:
+        back = rng.uniform(2.3, 3.2)
+        if mesh is trees[-1]:  # a conifer is widest at its foot
+            back += 1.0
+        street.put(_sized(mesh, scale), x, back, rng.uniform(0, 6))
+    if rng.random() < 0.55:
         street.put(
             _sized(back_trees[rng.integers(len(back_trees))], rng.uniform(0.9, 1.2)),
             house_x + rng.uniform(-4, 4),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,71 +40,91 @@ PATH = 1.25
 """Width of the furnished strip between right sidewalk and facades, m."""
 
 
+class _House(NamedTuple):
+    """A stretch of a row: "home", "shop" or "yard" between x0 and x1, m."""
+
+    x0: float
+    x1: float
+    kind: str
+
+
 def build_terraces(b: Builder, junctions: tuple[float, ...], rng: np.random.Generator) -> None:
     """Add the whole town to `b`; `junctions` are the stop lines, m."""
     lay_ground(b, STYLE, junctions, rng)
     close_horizon(b, rng, (0.42, 0.40, 0.38), 9.0, 17.0, blocky=True)
-    small = tree(rng, 5.6, 1.35, (0.30, 0.44, 0.20), 160)
     cars = car_choices(rng, 6)
     park_in_crossings(b, junctions, cars, rng)
-    for side in (-1, 1):
-        street = StreetSide(b, side)
+    sides = {side: StreetSide(b, side) for side in (-1, 1)}
+    rows: dict[int, list[_House]] = {-1: [], 1: []}
+    for side, street in sides.items():
         for x0, x1 in blocks(junctions):
             low = x0 + (SIDEWALK_WIDTH if x0 > START else 0.0)
             high = x1 - (SIDEWALK_WIDTH if x1 < END else 0.0)
-            _row(street, low, high, cars, rng)
+            rows[side] += _row(street, low, high, cars, rng)
         for x_j in junctions:
             street.put(plain_block(rng, 20.0, 9.0, 4, False), x_j + 6.0, 70.0)
             for edge, out in ((x_j + 1.5 - SIDEWALK_WIDTH, -1), (x_j + 10.5 + SIDEWALK_WIDTH, 1)):
                 for back in (17.0, 29.0, 41.0, 53.0):
                     mesh = plain_block(rng, 12.0, 9.0, int(rng.integers(2, 5)), True)
                     street.put(mesh, edge + out * 0.1, back, out * side * np.pi / 2)
-    right = StreetSide(b, -1)
-    left = StreetSide(b, 1)
-    lantern, post, tub = lantern_lamp(), bollard(), planter()
-    wall = wall_lamp()
-    for k, x in enumerate(np.arange(START + 8, END, 13.0)):
-        if any(x_j - 2.5 < x < x_j + 14.5 for x_j in junctions):
-            continue
-        if k % 2:
-            right.put(lantern, float(x), 0.35)
-            left.put(wall, float(x), 0.18, z=LOT_HEIGHT + 0.3)
-        else:
-            kind = rng.integers(4)
-            if kind == 0:
-                right.put(tub, float(x), 0.62)
-                right.put(small, float(x), 0.62, z=LOT_HEIGHT + 0.4)
-            elif kind == 1:
-                right.put(bench(), float(x), 0.85)
-                right.put(litter_bin((0.17, 0.30, 0.22)), float(x) + 1.4, 0.5)
-            elif kind == 2:
-                right.put(tub, float(x), 0.62)
-                right.put(bush(rng, 0.8, (0.28, 0.42, 0.2)), float(x), 0.62, z=LOT_HEIGHT + 0.5)
-            for step in range(3):
-                right.put(post, float(x) + 3.0 + 1.5 * step, 0.25)
+    _furnish_right(sides[-1], rows[-1], rng)
+    lamp = wall_lamp()
+    for house in rows[1][1::3]:
+        if house.kind != "yard":  # beside the downpipe between two houses
+            sides[1].put(lamp, house.x1 - 0.45, 0.12, z=LOT_HEIGHT + 0.1)
     for x in junctions:
         b.add(sign("priority").transformed((x - 9, RIGHT_SIDEWALK[0] - 0.2, LOT_HEIGHT), yaw=np.pi))
         b.add(sign("name").transformed((x - 1.2, LEFT_SIDEWALK[1] - 0.2, LOT_HEIGHT), yaw=np.pi))
         b.add(sign("limit").transformed((x + 22, RIGHT_SIDEWALK[0] - 0.2, LOT_HEIGHT), yaw=np.pi))
 
 
+def _furnish_right(street: StreetSide, row: list[_House], rng: np.random.Generator) -> None:
+    """Stand lanterns, trees, bollards and benches on the strip in front of the facades."""
+    small = tree(rng, 5.2, 1.0, (0.30, 0.44, 0.20), 130)
+    lantern, post, tub = lantern_lamp(), bollard(), planter()
+    for k, house in enumerate(row):
+        wide = house.x1 - house.x0
+        if k % 2:
+            street.put(lantern, house.x1, 0.35)
+            continue
+        if house.kind == "shop":
+            for step in range(3):
+                street.put(post, house.x0 + 0.5 * wide + 1.5 * (step - 1), 0.25)
+            if rng.random() < 0.5:
+                street.put(litter_bin((0.17, 0.30, 0.22)), house.x1 - 0.4, 0.4)
+            continue
+        kind = rng.integers(4)
+        if kind < 2:
+            street.put(tub, house.x0 + 0.3, 0.6)
+            street.put(small, house.x0 + 0.3, 0.6, z=LOT_HEIGHT + 0.4)
+        elif kind == 2:
+            street.put(bench(), house.x0 + 0.5 * wide, 0.9)
+        else:
+            street.put(tub, house.x0 + 0.3, 0.6)
+            street.put(bush(rng, 0.8, (0.28, 0.42, 0.2)), house.x0 + 0.3, 0.6, z=LOT_HEIGHT + 0.5)
+
+
 def _row(
     street: StreetSide, low: float, high: float, cars: list[Mesh], rng: np.random.Generator
-) -> None:
-    """Fill one side of a block with terraced houses."""
+) -> list[_House]:
+    """Fill one side of a block with terraced houses; return what stands where."""
     count = max(1, round((high - low) / 8.6))
     weights = rng.uniform(0.75, 1.25, count)
     edges = low + (high - low) * np.concatenate([[0], np.cumsum(weights) / weights.sum()])
-    yards = set(rng.choice(np.arange(2, count - 2), 1)) if street.side > 0 and count > 6 else set()
+    yard = int(rng.integers(2, count - 2)) if street.side > 0 and count > 6 else -1
+    row = []
     for k, (x0, x1) in enumerate(itertools.pairwise(edges.tolist())):
-        if k in yards:
+        if k == yard:
             _yard(street, x0, x1, cars, rng)
+            row.append(_House(x0, x1, "yard"))
             continue
         ends = k in (0, count - 1)
         storeys = int(rng.choice([2, 3, 4], p=[0.3, 0.5, 0.2]))
         shop = bool(rng.random() < 0.5)
         mesh = terrace(rng, x1 - x0 - 0.01, 9.5, storeys, shop, ends, x0 < NEAR_END)
         street.put(mesh, (x0 + x1) / 2, PATH if street.side < 0 else 0.12)
+        row.append(_House(x0, x1, "shop" if shop else "home"))
+    return row
 
 
 def _yard(
