@@ -189,3 +189,6 @@ GRAIN: dict[Material, Callable[[Surface], None]] = {
 
 BENDING = frozenset({Material.FOLIAGE, Material.GLASS, Material.CLOTH})
 """Materials whose grain bends the normals."""
+
+MIRRORED = frozenset({Material.FOLIAGE, Material.BRICK, Material.ROOF})
+"""Materials whose grain is strong enough to be missed in a puddle."""

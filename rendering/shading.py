@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from . import wet
 from .columns import dot, gather, normalise, outer, scatter
-from .grain import BENDING, GRAIN, Surface
+from .grain import BENDING, GRAIN, MIRRORED, Surface
 from .mesh import F32, Material
 from .sky import Sky, smoothstep
 from .tracer import Hits, Tracer
@@ -130,7 +130,7 @@ class Shader:
         for value in present:
             material = Material(int(value))
             grain = GRAIN.get(material)
-            if grain is None:
+            if grain is None or not (primary or material in MIRRORED):
                 continue
             if len(present) == 1:
                 grain(Surface(points, normals, albedo, footprint))
@@ -155,7 +155,7 @@ class Shader:
 
         openness = self._baked(face, u, v)
         if primary:
-            self._close(openness, points, geometric)
+            self._close(openness, points, geometric, table.owner[face])
         light = self._ambient(normals, points, openness)
         shine = self._sunlight(points, geometric, normals, t, light, primary)
         out = albedo * light
@@ -204,7 +204,9 @@ class Shader:
         share += v * third.take(face)
         return share
 
-    def _close(self, openness: F32, points: F32, normals: F32) -> None:
+    def _close(
+        self, openness: F32, points: F32, normals: F32, owner: npt.NDArray[np.int16]
+    ) -> None:
         """Take from `openness` what objects keep off beside and below them."""
         near = np.zeros(points.shape[1], dtype=np.bool_)
         for low, high in self.tracer.boxes:
@@ -227,8 +229,11 @@ class Shader:
             normalise(lean)
             ray[...] = lean.T
             closed += self.tracer.closeness(start, ray, _REACH)
-        closed *= np.float32(1.35 / len(_TILTS))
-        openness[at] *= 1.0 - 0.85 * np.minimum(closed, 1.0)
+        # Few rays draw bands: on the objects themselves they must stay faint, on the ground they
+        # are what makes an object stand on it.
+        share = np.where(owner[at] > 0, np.float32(0.75), np.float32(2.1))
+        closed *= share * np.float32(1.0 / len(_TILTS))
+        openness[at] *= 1.0 - 0.8 * np.minimum(closed, 1.0)
 
     def _sunlight(
         self, points: F32, geometric: F32, normals: F32, t: F32, light: F32, primary: bool
