@@ -48,14 +48,19 @@ class Field:
         )
 
 
+def _length(vectors: F64) -> F64:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)))
+
+
 def ellipsoid(centre: Point, radii: Point) -> Field:
     """Return an axis-aligned ellipsoid."""
     c, r = np.asarray(centre, dtype=np.float64), np.asarray(radii, dtype=np.float64)
 
     def value(p: F64) -> F64:
         q = p - c
-        near = np.linalg.norm(q / r, axis=1)
-        steep = np.linalg.norm(q / (r * r), axis=1)
+        q = q / r
+        near = _length(q)
+        steep = _length(q / r)
         return np.asarray(near * (near - 1.0) / np.maximum(steep, 1e-9))
 
     return Field(value, c - r, c + r)
@@ -76,8 +81,8 @@ def limb(
 
     def value(p: F64) -> F64:
         q = (p - a) / s
-        t = np.clip(q @ axis / length, 0.0, 1.0)
-        away = np.linalg.norm(q - t[:, None] * axis, axis=1)
+        t = np.minimum(np.maximum(q @ (axis / length), 0.0), 1.0)
+        away = _length(q - t[:, None] * axis)
         return np.asarray((away - (radius_start + t * (radius_end - radius_start))) * s.min())
 
     low = np.minimum(a - radius_start * s, b - radius_end * s)
@@ -91,8 +96,8 @@ def blend(fields: Sequence[Field], smooth: float) -> Field:
         out = fields[0].value(p)
         for field in fields[1:]:
             other = field.value(p)
-            h = np.clip(0.5 + 0.5 * (other - out) / smooth, 0.0, 1.0)
-            out = other * (1 - h) + out * h - smooth * h * (1 - h)
+            h = np.maximum(smooth - np.abs(other - out), 0.0) / smooth
+            out = np.minimum(other, out) - h * h * (smooth / 4)
         return out
 
     low = np.min([f.low for f in fields], axis=0) - smooth / 4
@@ -148,7 +153,7 @@ def surface(
     f = field.value(points.reshape(-1, 3)).reshape(shape)
     vertices, faces = _surface_nets(f)
     v = origin + vertices * h
-    for _ in range(3):
+    for _ in range(2):
         v = v + np.clip(_newton(field, v), -0.5 * h, 0.5 * h)
     v, edges = _snap(field, v, float(h.max()))
     corners = v[faces]
@@ -181,9 +186,14 @@ def _unit(vectors: F64) -> F64:
 
 def _newton(field: Field, points: F64) -> F64:
     """Return the step of each point towards the field's zero surface."""
-    g = gradient(field, points)
+    here = field.value(points)
+    g = np.empty_like(points)
+    for axis in range(3):  # one-sided differences do for a step that is repeated
+        ahead = points.copy()
+        ahead[:, axis] += 1e-4
+        g[:, axis] = (field.value(ahead) - here) * 1e4
     squared = np.maximum(np.einsum("ij,ij->i", g, g), 0.05)
-    return np.asarray(-field.value(points)[:, None] * g / squared[:, None])
+    return np.asarray(-here[:, None] * g / squared[:, None])
 
 
 def _snap(field: Field, points: F64, step: float) -> tuple[F64, list[tuple[I64, Field, Field]]]:

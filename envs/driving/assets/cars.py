@@ -433,7 +433,7 @@ def _police(variant: int) -> Mesh:
             box((0.04, form.width * 0.10, 0.17), (back + 0.005, y, 0.53), colour, Material.RETRO)
         )
     word = lettering("POLICE", 0.13, _BLUE, Material.RETRO)
-    parts.append(word.transformed((back - 0.015, 0, 0.845), yaw=np.pi, pitch=0.08))
+    parts.append(word.transformed((back + 0.018, 0, 0.80), yaw=np.pi, pitch=0.06))
     long_word = lettering("POLICE", 0.42, _BLUE, Material.RETRO, width=1.0)
     x, z = _bonnet(form)
     parts.append(long_word.transformed((x, 0, z), pitch=-1.38))
