@@ -1,7 +1,8 @@
 """The driving concepts (Revelio Table 4) and the distances that they stand for, as data.
 
 Ids, categories and descriptions are the paper's; roles, kinds and the range of a bare "directly
-ahead" are ours. A folder with files of the same names replaces the data: `DrivingDomain(data=folder)`.
+ahead" are ours. A folder with files of the same names replaces the data
+(`DrivingDomain(data=folder)`).
 """
 
 from __future__ import annotations

@@ -91,7 +91,11 @@ def nearest_in_strip(corners: Corners, low: float, high: float) -> float | None:
 
 
 def apart(first: Corners, second: Corners, margin: float) -> bool:
-    """Whether two boxes are at least `margin` m apart along one of their own axes."""
+    """Whether two boxes are at least `margin` m apart along a road's or one of their own axes."""
+    a0, a1, b0, b1 = extents(first)
+    c0, c1, d0, d1 = extents(second)
+    if c0 - a1 >= margin or a0 - c1 >= margin or d0 - b1 >= margin or b0 - d1 >= margin:
+        return True
     for box in (first, second):
         (ox, oy), (px, py), (_, _), (qx, qy) = box
         for ex, ey in ((px - ox, py - oy), (qx - ox, qy - oy)):

@@ -24,7 +24,10 @@ TRIES = 40
 RESTARTS = 25
 """Fresh starts before a scene is given up."""
 
-CLEAR_RESTARTS = 10
+CENTRAL_RESTARTS = 3
+"""Of these, how many put things in the middle of the lane before they look for other places."""
+
+CLEAR_RESTARTS = 8
 """Of these, how many insist that objects do not hide one another."""
 
 MARGIN = 0.1
@@ -191,7 +194,7 @@ class Placer:
         done: dict[int, PlacedObject] = {}
         for i in sequence:
             taken = [*self.fixed, *(placed.corners for placed in done.values())]
-            placed = self._one(wanted[i], variants[i], taken, rng)
+            placed = self._one(wanted[i], variants[i], taken, restart >= CENTRAL_RESTARTS, rng)
             if placed is None:
                 name = wanted[i].concept.id
                 failed[name] = failed.get(name, 0) + 1
@@ -200,7 +203,12 @@ class Placer:
         return tuple(done[i] for i in range(len(wanted)))
 
     def _one(
-        self, order: Order, variant: int, taken: Sequence[Corners], rng: np.random.Generator
+        self,
+        order: Order,
+        variant: int,
+        taken: Sequence[Corners],
+        packed: bool,
+        rng: np.random.Generator,
     ) -> PlacedObject | None:
         kind = order.concept.kind or ""
         shape = footprint(kind, variant)
@@ -211,19 +219,19 @@ class Placer:
         for attempt in range(TRIES):
             heading = headings[int(rng.integers(len(headings)))]
             # A turned box is a wider one: late tries straighten up.
-            turn = jitter * (1.0 if attempt < TRIES // 2 else 0.25)
+            turn = jitter * (1.0 if attempt < TRIES // 2 else 0.1)
             yaw = math.radians(heading + turn * (2.0 * rng.random() - 1.0))
             relative = shape.corners(yaw)
             x0, _, y0, y1 = extents(relative)
-            gap = low + (high - low) * rng.random()
+            gap = low + (high - low) * _share(packed, rng)
             if order.on_sidewalk:
                 y = self._sidewalk_y(y0, y1, rng)
             else:
-                y = self._lane_y(y0, y1, attempt, rng)
+                y = self._lane_y(y0, y1, packed or attempt >= TRIES // 4, rng)
             if y is None:
                 continue
             corners = shape.corners(yaw, gap - x0, y)
-            if not self._stands(order, corners, attempt):
+            if not self._stands(order, corners, packed and attempt >= TRIES - 5):
                 continue
             if not all(apart(corners, other, MARGIN) for other in taken):
                 continue
@@ -243,23 +251,25 @@ class Placer:
             )
         return None
 
-    def _lane_y(self, y0: float, y1: float, attempt: int, rng: np.random.Generator) -> float | None:
+    def _lane_y(
+        self, y0: float, y1: float, anywhere: bool, rng: np.random.Generator
+    ) -> float | None:
         right, left = self.corridor
         overlap = min(LANE_OVERLAP, 0.9 * (y1 - y0))
         low = max(right + overlap - y1, ROAD[0] - y0)
         high = min(left - overlap - y0, ROAD[1] - y1)
         if low > high:
             return None
-        if attempt < TRIES // 4:  # "directly ahead" where there is room for it
+        if not anywhere:  # "directly ahead" where there is room for it
             middle = street.EGO_LANE_Y - 0.5 * (y0 + y1)
             return float(min(max(middle + 0.4 * (2.0 * rng.random() - 1.0), low), high))
-        return low + (high - low) * rng.random()
+        return low + (high - low) * _share(True, rng)
 
     def _sidewalk_y(self, y0: float, y1: float, rng: np.random.Generator) -> float | None:
         low, high = SIDEWALK[0] - y0, SIDEWALK[1] - y1
         return None if low > high else low + (high - low) * rng.random()
 
-    def _stands(self, order: Order, corners: Corners, attempt: int) -> bool:
+    def _stands(self, order: Order, corners: Corners, unseen: bool) -> bool:
         if not order.on_sidewalk:
             if order.distance == "far":
                 return True
@@ -269,7 +279,7 @@ class Placer:
         if any(x1 > start and x0 < end for start, end in self.openings):
             return False
         # In view where possible; the last tries let go, since a sidewalk decides nothing.
-        return attempt >= TRIES - 5 or self._in_view(corners)
+        return unseen or self._in_view(corners)
 
     def _in_view(self, corners: Corners) -> bool:
         x = 0.25 * sum(p[0] for p in corners) + CAMERA_BEHIND_BUMPER
@@ -299,6 +309,15 @@ class Placer:
     @staticmethod
     def _distance(placed: PlacedObject) -> float:
         return placed.gap + CAMERA_BEHIND_BUMPER
+
+
+def _share(packed: bool, rng: np.random.Generator) -> float:
+    """Return a number in [0, 1]: uniform; when packed, half the time close to an end."""
+    u = rng.random()
+    if not packed or u < 0.5:
+        return float(2.0 * u if packed else u)
+    edge = 0.1 * rng.random() ** 2
+    return float(edge if u < 0.75 else 1.0 - edge)
 
 
 def _length(intervals: list[tuple[float, float]]) -> float:

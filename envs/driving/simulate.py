@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ...core import SceneError, Truth
 from ...rendering.mesh import Material, Mesh
-from ...rendering.world import World
+from ...rendering.world import Camera, World
 from .scene import CAMERA_BEHIND_BUMPER, EGO_WIDTH, DrivingScene
 from .truth import BRAKE_INTENSITY, CRUISE_SPEED, FULL_BRAKING
 
@@ -34,8 +34,11 @@ EGO_LENGTH = 4.0
 ROOF = 2.0
 """Parts of a mesh above the ego cannot be hit, m."""
 
-SIGHT = 125.0
+SIGHT = 180.0
 """Sight distance below which a driver slows down, m (3.9 / extinction, Koschmieder)."""
+
+GAP_TOLERANCE = 0.02
+"""How far the recorded gap may be from the distance rolled, m: three steps at full speed."""
 
 F64 = npt.NDArray[np.float64]
 
@@ -86,7 +89,8 @@ def _box(mesh: Mesh, yaw: float, x: float, y: float) -> F64 | None:
     along = np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]])
     local = (points - (x, y)) @ along.T
     (x0, y0), (x1, y1) = local.min(axis=0), local.max(axis=0)
-    return np.array([(x0, y0), (x1, y0), (x1, y1), (x0, y1)]) @ along + (x, y)
+    corners: F64 = np.array([(x0, y0), (x1, y0), (x1, y1), (x0, y1)]) @ along + np.array((x, y))
+    return corners
 
 
 def _touch(ego: F64, box: F64) -> bool:
@@ -99,37 +103,40 @@ def _touch(ego: F64, box: F64) -> bool:
     return True
 
 
-def drive(world: World, action: str, stop_line: float | None = None) -> Outcome:
+def boxes(world: World) -> dict[str, F64]:
+    """Return the box of every object that the ego can hit, by name, `4 x 2` corners, m."""
+    placed = {item.name: _box(item.placed(), item.yaw, item.x, item.y) for item in world.objects}
+    return {name: box for name, box in placed.items() if box is not None}
+
+
+def drive(
+    around: Mapping[str, F64], camera: Camera, action: str, stop_line: float | None = None
+) -> Outcome:
     """Drive the ego straight on and return what happens.
 
     Args:
-        world: The scene as drawn; the ego's front bumper is `CAMERA_BEHIND_BUMPER` before the
-            camera.
+        around: The `boxes` of the world.
+        camera: The world's camera; the ego's front bumper is `CAMERA_BEHIND_BUMPER` before it.
         action: ``"continue"``, ``"slow_down"`` or ``"emergency_stop"``, kept until standstill.
         stop_line: x of the stop line of a red light in the world, m.
     """
-    front = world.camera.x + CAMERA_BEHIND_BUMPER
+    front = camera.x + CAMERA_BEHIND_BUMPER
     half = EGO_WIDTH / 2
-    boxes: list[tuple[str, F64]] = []
-    for instance in world.objects:
-        box = _box(instance.placed(), instance.yaw, instance.x, instance.y)
-        if box is not None:
-            boxes.append((instance.name, box))
     shape = np.array([(-EGO_LENGTH, -half), (0.0, -half), (0.0, half), (-EGO_LENGTH, half)])
-    braking = FULL_BRAKING * BRAKE_INTENSITY[action]  # type: ignore[index]
+    braking = FULL_BRAKING * BRAKE_INTENSITY[action]
     speed, travelled, ran_red = CRUISE_SPEED, 0.0, False
     # What the whole sweep leaves alone cannot be hit on the way: only the rest is stepped.
-    sweep = shape + (front, world.camera.y)
+    sweep = shape + np.array((front, camera.y))
     sweep[1:3, 0] += REACH
-    at_risk = [(name, box) for name, box in boxes if _touch(sweep, box)]
+    at_risk = [(name, box) for name, box in around.items() if _touch(sweep, box)]
+    first = min((box[:, 0].min() for _, box in at_risk), default=np.inf)
     while speed > 0.0 and travelled < REACH:
-        ego = shape + (front + travelled, world.camera.y)
         nose = front + travelled
-        struck = tuple(
-            name for name, box in at_risk if box[:, 0].min() <= nose and _touch(ego, box)
-        )
-        if struck:
-            return Outcome(speed, struck, travelled, ran_red)
+        if nose >= first:
+            ego = shape + np.array((nose, camera.y))
+            struck = tuple(name for name, box in at_risk if _touch(ego, box))
+            if struck:
+                return Outcome(speed, struck, travelled, ran_red)
         ran_red = ran_red or (stop_line is not None and nose > stop_line)
         faster, speed = speed, max(0.0, speed - braking * STEP)
         travelled += 0.5 * (faster + speed) * STEP
@@ -150,7 +157,8 @@ def check(scene: DrivingScene, truth: Truth) -> Verdict:
     """Drive every action through a scene and compare with a truth."""
     world = scene.world()
     line = red_line(scene, world)
-    outcomes = {action: drive(world, action, line) for action in BRAKE_INTENSITY}
+    around = boxes(world)
+    outcomes = {action: drive(around, world.camera, action, line) for action in BRAKE_INTENSITY}
     rule, accepted = _judge(outcomes, world)
     problems = []
     if truth.accepted != accepted:
@@ -168,6 +176,11 @@ def check(scene: DrivingScene, truth: Truth) -> Verdict:
             f"deciding: truth {', '.join(truth.deciding) or 'nothing'}, "
             f"continue hits {', '.join(struck)}"
         )
+    if struck:
+        rolled = outcomes["continue"].travelled
+        recorded = scene.in_lane[0][0] if scene.in_lane else np.inf
+        if abs(recorded - rolled) > GAP_TOLERANCE:
+            problems.append(f"gap: recorded {recorded:.2f} m, continue rolls {rolled:.2f} m")
     return Verdict(outcomes, accepted, rule, tuple(problems))
 
 

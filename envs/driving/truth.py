@@ -17,7 +17,7 @@ from ...core import Truth
 
 if TYPE_CHECKING:
     from ...rendering.world import Atmosphere
-    from .rules import Action, ActionRule, Condition
+    from .rules import ActionRule, Condition
     from .scene import DrivingScene
 
 CRUISE_SPEED = 6.7
@@ -26,7 +26,7 @@ CRUISE_SPEED = 6.7
 FULL_BRAKING = 8.0
 """Deceleration of full braking, m/s²."""
 
-BRAKE_INTENSITY: Mapping[Action, float] = MappingProxyType(
+BRAKE_INTENSITY: Mapping[str, float] = MappingProxyType(
     {"continue": 0.0, "slow_down": 0.5, "emergency_stop": 1.0}
 )
 """Share of full braking by action, least intrusive first."""
@@ -34,25 +34,25 @@ BRAKE_INTENSITY: Mapping[Action, float] = MappingProxyType(
 HEAVY_RAIN = 0.6
 """Rain of an atmosphere from which on rule A4 holds. Ours: between light and heavy rain."""
 
-FOG = 0.03
-"""Extinction from which on rule A4 holds, 1/m. Ours: a sight distance of 130 m (3.9 / extinction),
-below which drivers are told to slow down; rain haze stays thinner.
+FOG = 0.02
+"""Extinction from which on rule A4 holds, 1/m. Ours: a sight distance of 200 m (3.9 / extinction);
+the haze of clouds and rain is several times thinner, fog thicker.
 """
 
 
-def stopping_distance(action: Action) -> float:
+def stopping_distance(action: str) -> float:
     """Return v² / (2 a b), m; infinite without braking."""
     deceleration = FULL_BRAKING * BRAKE_INTENSITY[action]
     return CRUISE_SPEED**2 / (2.0 * deceleration) if deceleration else math.inf
 
 
-def impact_speed(action: Action, gap: float) -> float:
+def impact_speed(action: str, gap: float) -> float:
     """Return the speed at which the ego reaches something `gap` m ahead, 0 = stops before, m/s."""
     deceleration = FULL_BRAKING * BRAKE_INTENSITY[action]
     return math.sqrt(max(0.0, CRUISE_SPEED**2 - 2.0 * deceleration * gap))
 
 
-def best_action(gap: float) -> Action:
+def best_action(gap: float) -> str:
     """Return the least intrusive action without contact, else the lowest impact speed."""
     # `min` keeps the first of equals, and actions are ordered from least intrusive on.
     return min(BRAKE_INTENSITY, key=lambda action: impact_speed(action, gap))
@@ -138,7 +138,7 @@ def truth(scene: DrivingScene, table: Sequence[ActionRule]) -> Truth:
         if row.accepted == "kinematics":
             # A row of this kind may be put above rows without an object to brake for.
             gap = scene.in_lane[0][0] if scene.in_lane else math.inf
-            accepted: tuple[Action, ...] = (best_action(gap),)
+            accepted: tuple[str, ...] = (best_action(gap),)
         else:
             accepted = row.accepted
         reason = f"{row.text}: {finding.text}"
@@ -158,7 +158,7 @@ def direction(truth: Truth, answer: str) -> str | None:
     An answer outside the three actions has no direction. Between accepted ones, which the
     packaged rules never leave open, the expected action decides.
     """
-    strength: dict[str, float] = dict(BRAKE_INTENSITY)
+    strength = BRAKE_INTENSITY
     if answer in truth.accepted or answer not in strength:
         return None
     if strength[answer] > strength[truth.expected]:
