@@ -104,7 +104,7 @@ def fit(
             torch.nn.utils.clip_grad_norm_(network.parameters(), 2.0)
             optimiser.step()
             schedule.step()
-            sums += [float(action.mean()), float(fact)]
+            sums += [action.mean().item(), fact.item()]
         done = sums / max(len(order) // BATCH, 1)
         right = accuracy(network, pictures[held], [records[i] for i in held])
         print(

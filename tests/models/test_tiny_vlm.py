@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from vlmfail.core import Option, Outcome, Picture, Question, UsageError
+from vlmfail.envs.driving.domain import DrivingDomain
+from vlmfail.models.answers import classify
+from vlmfail.models.tiny_text import BUCKETS, bag, split_prompt, title
+from vlmfail.models.tiny_vlm import INPUT_SIZE, WEIGHTS, TinyVLM, network_input
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TinyVLM()
+
+
+@pytest.fixture(scope="module")
+def picture():
+    rng = np.random.default_rng(0)
+    low = rng.integers(0, 256, (24, 32, 3), dtype=np.uint8)
+    return Picture.from_pixels(np.repeat(np.repeat(low, 16, axis=0), 16, axis=1))
+
+
+def driving_question():
+    return DrivingDomain().prompt.question()
+
+
+def test_the_prompt_of_a_question_is_split_into_its_parts():
+    question = driving_question()
+    text, options = split_prompt(question.prompt)
+    assert text == question.text
+    assert options == [(letter, option.text) for letter, option in question.lettered()]
+
+
+@pytest.mark.parametrize(
+    "prompt", ["", "What do you see?", "A) only one", "B) no\nC) first\nD) letter"]
+)
+def test_a_prompt_without_options_has_none(prompt):
+    assert split_prompt(prompt) == (prompt, [])
+
+
+def test_the_last_run_of_options_counts():
+    prompt = "For example\nA) x\nB) y\nNow:\n(A) p\n(B) q\n(C) r\nANSWER: X"
+    text, options = split_prompt(prompt)
+    assert options == [("A", "p"), ("B", "q"), ("C", "r")]
+    assert text.endswith("Now:")
+
+
+def test_bags_know_words_alone():
+    assert bag("Slow down!").shape == (BUCKETS,)
+    assert np.array_equal(bag("Slow, down"), bag("down slow DOWN"))
+    assert not np.array_equal(bag("slow down"), bag("slow"))
+    assert np.linalg.norm(bag("a b c")) == pytest.approx(1.0)
+    assert not bag("").any()
+    assert title("Slow down: brake at half.") == "Slow down"
+    assert title("Yes") == "Yes"
+
+
+def test_without_options_or_pictures_it_says_so(model, picture):
+    question = driving_question()
+    for images, prompt in (([picture], "What do you see?"), ([], question.prompt)):
+        outcome, option, _ = classify(model.answer(images, prompt, seed=0), question)
+        assert (outcome, option) == (Outcome.UNPARSED, None)
+
+
+def test_the_order_of_options_changes_the_letter_and_not_the_choice(model, picture):
+    question = driving_question()
+    chosen = set()
+    for options in itertools.permutations(question.options):
+        shown = Question(question.text, options, "x")
+        chosen.add(classify(model.answer([picture], shown.prompt, seed=0), shown)[1])
+    assert len(chosen) == 1
+
+
+def test_it_reads_options_and_question(model, picture):
+    question = driving_question()
+    texts = [option.text for option in question.options]
+    real = model.probabilities(picture, question.text, texts)
+    other = model.probabilities(picture, question.text, ["Cucumber", *texts[1:]])
+    asked = model.probabilities(picture, "There is a cone in the picture.", texts)
+    assert real.sum() == pytest.approx(1.0, abs=1e-5)
+    assert abs(real - other).max() > 1e-3
+    assert abs(real - asked).max() > 1e-3
+
+
+def test_it_looks_at_the_picture(model, picture):
+    question = driving_question()
+    texts = [option.text for option in question.options]
+    black = Picture.from_pixels(np.zeros((384, 512, 3), dtype=np.uint8))
+    shown = [model.probabilities(p, question.text, texts) for p in (picture, black)]
+    assert abs(shown[0] - shown[1]).max() > 1e-3
+
+
+def test_the_answer_has_the_asked_form_and_no_cost(model, picture):
+    question = driving_question()
+    reply = model.answer([picture], question.prompt, seed=0)
+    lines = reply.text.splitlines()
+    assert lines[-1].startswith("ANSWER: ")
+    letter = lines[-1].removeprefix("ANSWER: ")
+    assert title(question.by_letter(letter).text) in lines[0]
+    assert reply.raw["probabilities"][letter] == max(reply.raw["probabilities"].values())
+    assert (reply.usage.requests, reply.usage.dollars) == (0, 0.0)
+    assert model.answer([picture], question.prompt, seed=9) == reply
+
+
+def test_another_process_says_the_same(model, picture, tmp_path):
+    (tmp_path / "p.png").write_bytes(picture.png)
+    code = (
+        "import sys; from vlmfail.core import Picture;"
+        "from vlmfail.models.tiny_vlm import TinyVLM;"
+        "from vlmfail.envs.driving.domain import DrivingDomain;"
+        "p = Picture(open(sys.argv[1], 'rb').read());"
+        "print(TinyVLM().answer([p], DrivingDomain().prompt.question().prompt, seed=1).raw)"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "p.png")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    own = model.answer([picture], driving_question().prompt, seed=1).raw
+    assert said.stdout.strip() == str(own)
+
+
+def test_twenty_options_are_no_trouble(model, picture):
+    question = Question("?", tuple(Option(f"o{i}", f"thing {i}") for i in range(20)), "x")
+    reply = model.answer([picture], question.prompt, seed=0)
+    assert classify(reply, question)[1] in {option.id for option in question.options}
+
+
+def test_pictures_are_scaled_to_the_input(picture):
+    scaled = network_input(picture)
+    assert scaled.shape == (INPUT_SIZE[1], INPUT_SIZE[0], 3)
+    assert scaled.dtype == np.uint8
+    small = Picture.from_pixels(np.array(scaled))
+    assert np.array_equal(network_input(small), scaled)
+
+
+def test_the_packaged_weights_are_what_their_file_says(model):
+    facts = json.loads(WEIGHTS.with_suffix(".json").read_text())
+    assert facts["sha256"] == hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
+    assert facts["sha256"] == model.identity()["weights_sha256"]
+    assert facts["version"] == model.identity()["version"]
+    assert (facts["input"]["width"], facts["input"]["height"]) == INPUT_SIZE
+    assert WEIGHTS.stat().st_size < 6_000_000
+
+
+def test_missing_weights_are_told_at_once(tmp_path):
+    with pytest.raises(UsageError, match="train_tiny_vlm"):
+        TinyVLM(tmp_path / "none.onnx")
