@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -43,7 +44,7 @@ class GPTS(SearchAgent[Set]):
         kernel: str = DOT_PRODUCT,
         width: int = 5,
         diversity: float = 0.3,
-        pool: int = 2000,
+        pool: int = 1000,
     ) -> None:
         """Set the knobs.
 
@@ -137,8 +138,8 @@ class GPTS(SearchAgent[Set]):
                 if table is None
                 else EnumeratedSets(table, seen, self.pool)
             )
-        with_data = [candidate for candidate, rate in self._rates.items() if rate is not None]
-        best = sorted(with_data, key=lambda one: -(self._rates[one] or 0.0))[: self.centres]
+        rates = {candidate: rate for candidate, rate in self._rates.items() if rate is not None}
+        best = heapq.nlargest(self.centres, rates, key=rates.__getitem__)
         if isinstance(self._process, LinearGP):
             return self._unseen.linear_maxima(self._process, self.rng, n, best)
         return self._unseen.pool_maxima(self._process, self.rng, n, best)

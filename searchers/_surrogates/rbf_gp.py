@@ -79,7 +79,7 @@ class RBFGP:
         mean, covariance = self.predict(inputs)
         normal = rng.standard_normal((count, len(mean)))
         # A smooth posterior is singular to working precision: the least jitter that solves it.
-        for jitter in (1e-10, 1e-8, 1e-6, 1e-4):
+        for jitter in (1e-8, 1e-6, 1e-4):
             try:
                 factor = cholesky(covariance + jitter * np.eye(len(mean)), lower=True)
             except np.linalg.LinAlgError:

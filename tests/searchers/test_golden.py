@@ -10,39 +10,36 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from vlmfail.envs.concept_sets import ConceptSetSpace
-from vlmfail.searchers import make_searcher, searcher_names
+from vlmfail.searchers import SEARCHERS, make_searcher
 from vlmfail.testing.simulated import AdditiveRates, Drive, SimulatedTrials
 
 GOLDEN = Path(__file__).with_name("golden.json")
 PROPOSALS = 40
-CASES: dict[str, tuple[str, dict[str, Any]]] = {name: (name, {}) for name in searcher_names()}
-CASES["gpts-rbf"] = ("gpts", {"kernel": "rbf", "pool": 200})
+BUILT_IN = tuple(SEARCHERS.rows)
 
 
-def proposals(space: ConceptSetSpace, case: str) -> list[str]:
-    name, args = CASES[case]
+def proposals(space: ConceptSetSpace, name: str) -> list[str]:
     evaluate = SimulatedTrials(space, AdditiveRates(space, seed=11), seed=5)
-    run = Drive(make_searcher(name, **args), space, evaluate, seed=5, budget=PROPOSALS * 5)
+    run = Drive(make_searcher(name), space, evaluate, seed=5, budget=PROPOSALS * 5)
     return run.keys[:PROPOSALS]
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_first_proposals(street: ConceptSetSpace, case: str) -> None:
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_first_proposals(street: ConceptSetSpace, name: str) -> None:
     recorded = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
     if os.environ.get("VLMFAIL_RECORD_GOLDEN"):
-        recorded[case] = proposals(street, case)
+        recorded[name] = proposals(street, name)
         GOLDEN.write_text(json.dumps(recorded, indent=1, sort_keys=True) + "\n")
-    assert case in recorded, "no recorded proposals: see this file's first lines"
-    assert proposals(street, case) == recorded[case]
+    assert name in recorded, "no recorded proposals: see this file's first lines"
+    assert proposals(street, name) == recorded[name]
 
 
 def test_every_record_has_a_searcher() -> None:
-    assert set(json.loads(GOLDEN.read_text())) == set(CASES)
+    assert set(json.loads(GOLDEN.read_text())) == set(BUILT_IN)
 
 
 SCRIPT = """

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from vlmfail.benchmarks import search_overhead
+
+
+def test_command_prints_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--sets", "24", "--seeds", "1", "--searchers", "random", "gpts"]
+    assert search_overhead.main([*arguments, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    rows = document["milliseconds_per_set"]
+    assert [row["method"] for row in rows] == ["random", "gpts", search_overhead.REFERENCE]
+    assert all(0 < row["median"] <= row["max"] for row in rows)
+    assert {row["sets"] for row in rows} == {24}
+
+
+def test_overhead_stays_near_its_target() -> None:
+    """Ten times the target: a busy machine passes, a surrogate that grows with n does not."""
+    [row] = search_overhead.measure(["gpts"], sets=100, seeds=1)[:1]
+    assert row.median < 10 * search_overhead.TARGET_MS
+
+
+def test_search_uses_the_whole_budget() -> None:
+    run = search_overhead.searcher_run("gpts", 40, seed=0)
+    assert len(set(run.keys)) == 40
+    assert run.seconds > 0
