@@ -63,7 +63,7 @@ class _Frame:
         rows, columns = np.divmod(np.arange(height * width), width)
         directions = cameras.directions(self._world.camera, columns + 0.5, rows + 0.5)
         origins = self._origins(len(directions))
-        hits = tracer.nearest(origins, directions)
+        hits = tracer.nearest(origins, directions, self._candidates(columns, rows))
         solid = hits.face >= 0
         index = np.full(height * width, -1, dtype=np.int16)
         index[solid] = tracer.table.owner[hits.face[solid]]
@@ -87,6 +87,21 @@ class _Frame:
             visible=self._visible(base, directions, index, veil),
             index=index.reshape(height, width),
         )
+
+    def _candidates(
+        self, columns: npt.NDArray[np.integer], rows: npt.NDArray[np.integer]
+    ) -> npt.NDArray[np.intp] | None:
+        """Return which of the pixels lie in an object's frame; None when that cannot be told."""
+        view = self._world.camera
+        near = np.zeros(len(columns), dtype=np.bool_)
+        for low, high in self._tracer.boxes:
+            corners = np.stack(np.meshgrid(*zip(low, high, strict=True)), axis=-1).reshape(-1, 3)
+            at, depth = cameras.project(view, corners)
+            if depth.min() < 0.05:  # beside or behind the camera
+                return None
+            (left, top), (right, bottom) = np.floor(at.min(axis=0)) - 1, np.ceil(at.max(axis=0)) + 1
+            near |= (columns >= left) & (columns <= right) & (rows >= top) & (rows <= bottom)
+        return np.flatnonzero(near)
 
     def _origins(self, count: int) -> F32:
         origins = np.empty((count, 3), dtype=np.float32)
@@ -131,7 +146,8 @@ class _Frame:
         down_at = (rows[:, None] + 0.5 + np.array([b for _, b in _GRID])).ravel()
         directions = cameras.directions(self._world.camera, across_at, down_at)
         origins = self._origins(len(directions))
-        hits = self._tracer.nearest(origins, directions)
+        candidates = self._candidates(np.repeat(columns, len(_GRID)), np.repeat(rows, len(_GRID)))
+        hits = self._tracer.nearest(origins, directions, candidates)
         extra = display(self._shader.radiance(origins, directions, hits))
         extra = extra.reshape(3, len(at), len(_GRID))
         total = gather(picture, at)

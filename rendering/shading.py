@@ -47,9 +47,10 @@ class Shader:
         """
         self.tracer = tracer
         self.sky = Sky(atmosphere)
-        self._atmosphere = atmosphere
+        self._exposure = np.float32(atmosphere.exposure)
         self._pixel_angle = np.float32(pixel_angle)
         self._sunny = max(atmosphere.sun) > 0.0
+        self._wetness, self._rain = float(atmosphere.wetness), float(atmosphere.rain)
 
     def over(self, tracer: Tracer) -> Shader:
         """Return the same light and weather over another tracer."""
@@ -72,7 +73,7 @@ class Shader:
                 hits.v[part],
                 primary=True,
             )
-        out *= np.float32(self._atmosphere.exposure)
+        out *= self._exposure
         return out
 
     def _chunk(
@@ -146,9 +147,8 @@ class Shader:
         np.clip(albedo, 0.0, 1.0, out=albedo)
 
         mirror = None
-        atmosphere = self._atmosphere
-        if primary and atmosphere.wetness > 0.0:
-            soaked = wet.soaking(materials, points[2], geometric[2], atmosphere.wetness)
+        if primary and self._wetness > 0.0:
+            soaked = wet.soaking(materials, points[2], geometric[2], self._wetness)
             mirror = np.flatnonzero(soaked > 0.0)
             soaked = soaked[mirror]
             scatter(albedo, mirror, gather(albedo, mirror) * (1.0 - 0.5 * soaked))
@@ -335,7 +335,7 @@ class Shader:
         standing = wet.puddles(x, y, soaked)
         calm = np.minimum(6.0 / (t[at] + 2.0), 1.0)
         lean_x, lean_y = wet.ripples(
-            x, y, (0.16 - 0.14 * standing + 0.05 * standing * self._atmosphere.rain) * calm
+            x, y, (0.16 - 0.14 * standing + 0.05 * standing * self._rain) * calm
         )
         share = wet.fresnel(-view[2]) * (0.36 * soaked + 0.6 * standing)
         share = np.minimum(share + 0.05 * standing, 1.0)

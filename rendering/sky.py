@@ -31,7 +31,9 @@ class Sky:
 
     def __init__(self, atmosphere: Atmosphere) -> None:
         """Prepare the sky of `atmosphere`."""
-        dim = np.float32(1.0 - 0.3 * atmosphere.rain)
+        # Plain floats: a numpy double among them would turn whole pictures into doubles.
+        fog, rain = float(atmosphere.fog), float(atmosphere.rain)
+        dim = np.float32(1.0 - 0.3 * rain)
         self.cover = float(np.clip(atmosphere.clouds, 0.0, 1.0))
         self.sun = np.asarray(atmosphere.sun, dtype=np.float32)
         direction = np.asarray(atmosphere.sun_direction, dtype=np.float32)
@@ -41,12 +43,12 @@ class Sky:
         self.horizon = np.asarray(atmosphere.horizon, dtype=np.float32) * dim
         ground = np.asarray(atmosphere.ground, dtype=np.float32)
         # A thin haze is always there: it tells far from near.
-        self.extinction = atmosphere.fog + 0.0006 + 0.010 * atmosphere.rain
+        self.extinction = fog + 0.0006 + 0.010 * rain
         blue = 0.55 * self.zenith + 0.45 * self.horizon
         # Clouds and the bright horizon whiten what a blue sky sheds.
         self.ambient_up = 0.6 * blue + np.float32(0.4 * blue.mean())
         self.ambient_down = 0.75 * ground * dim + 0.1 * self.horizon
-        self._fog = atmosphere.fog + 0.004 * atmosphere.rain
+        self._fog = fog + 0.004 * rain
         offsets = np.random.default_rng([atmosphere.seed, 5]).random(2) * noise.SIZE
         self._offset = offsets.astype(np.float32)
 

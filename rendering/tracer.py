@@ -210,8 +210,19 @@ class Tracer:
         boxes = [np.stack(mesh.bounds) for mesh in meshes]
         return np.stack(boxes) if boxes else np.zeros((0, 2, 3), dtype=np.float32)
 
-    def nearest(self, origins: F32, directions: F32) -> Hits:
-        """Return the nearest hits of rays `n x 3`."""
+    def nearest(
+        self,
+        origins: F32,
+        directions: F32,
+        candidates: npt.NDArray[np.intp] | None = None,
+    ) -> Hits:
+        """Return the nearest hits of rays `n x 3`.
+
+        Args:
+            origins: `n x 3`, m.
+            directions: `n x 3`, unit length.
+            candidates: The rays that may hit an object, ascending; None = all.
+        """
         n = len(origins)
         found = self._backdrop.accelerator.nearest(origins, directions)
         if found is None:
@@ -222,13 +233,19 @@ class Tracer:
             face, distance = found["primID"].astype(np.int32, copy=False), found["tfar"]
             u, v = found["u"], found["v"]
         for accelerator, first in self._objects:
-            nearer = accelerator.nearest(origins, directions, distance)
+            if candidates is None:
+                nearer = accelerator.nearest(origins, directions, distance)
+            else:
+                nearer = accelerator.nearest(
+                    origins[candidates], directions[candidates], distance[candidates]
+                )
             if nearer is None:
                 continue
-            at = np.flatnonzero(nearer["primID"] >= 0)
-            face[at] = nearer["primID"][at] + np.int32(first)
+            found_at = np.flatnonzero(nearer["primID"] >= 0)
+            at = found_at if candidates is None else candidates[found_at]
+            face[at] = nearer["primID"][found_at] + np.int32(first)
             for mine, other in ((distance, "tfar"), (u, "u"), (v, "v")):
-                mine[at] = nearer[other][at]
+                mine[at] = nearer[other][found_at]
         return Hits(distance, face, u, v)
 
     def occluded(self, origins: F32, directions: F32) -> npt.NDArray[np.bool_]:
