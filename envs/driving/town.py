@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...core.errors import VLMFailError
+from ...core import UnknownNameError, UsageError
 from ...rendering.mesh import Mesh
 from .street import CROSSING_WIDTH, JUNCTION_SETBACK
 from .town_ground import END, START
@@ -56,7 +56,7 @@ class Backdrop:
             rng: Source of the choice.
 
         Raises:
-            VLMFailError: No junction can be that far ahead.
+            UsageError: No junction can be that far ahead.
         """
         last = END - STREET_AHEAD
         if junction_gap is not None:
@@ -66,7 +66,7 @@ class Backdrop:
                 if self._earliest(i) <= x - junction_gap <= last
             ]
             if not fits or junction_gap < 0:
-                raise VLMFailError(
+                raise UsageError(
                     f"no junction of {self.key} can lie {junction_gap:g} m ahead; "
                     f"junctions: {', '.join(f'{x:.1f}' for x in self.junctions)} m"
                 )
@@ -96,13 +96,13 @@ def backdrop(town: str, variant: int) -> Backdrop:
         variant: 0 to `BACKDROPS` - 1.
 
     Raises:
-        VLMFailError: Unknown town or variant.
+        UnknownNameError: There is no such town.
+        UsageError: There is no such variant.
     """
-    if town not in TOWNS or not 0 <= variant < BACKDROPS:
-        raise VLMFailError(
-            f"no backdrop {town!r} {variant}; towns: {', '.join(TOWNS)}, "
-            f"variants: 0 to {BACKDROPS - 1}"
-        )
+    if town not in TOWNS:
+        raise UnknownNameError("town", town, TOWNS)
+    if not 0 <= variant < BACKDROPS:
+        raise UsageError(f"{town} has no variant {variant}: there are 0 to {BACKDROPS - 1}.")
     rng = np.random.default_rng([TOWNS.index(town), variant, 20])
     junctions = (
         float(np.round(38.0 + rng.uniform(0, 8), 2)),

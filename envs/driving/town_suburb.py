@@ -184,7 +184,7 @@ def _far_rows(
         for edge, out in ((x_j + 1.5 - SIDEWALK_WIDTH, -1), (x_j + 10.5 + SIDEWALK_WIDTH, 1)):
             for back in (26.0, 45.0):
                 mesh = plain_block(rng, 11.0, 8.0, 2, True)
-                street.put(mesh, edge + out * 4.0, back, out * street.side * np.pi / 2)
+                street.put(mesh, edge + out * 4.0, back, -out * street.side * np.pi / 2)
 
 
 def _signs(b: Builder, junctions: tuple[float, ...]) -> None:

@@ -40,6 +40,10 @@ PATH = 1.25
 """Width of the furnished strip between right sidewalk and facades, m."""
 
 
+SIGN_BEFORE = 9.0
+"""From the priority sign to the stop line, m."""
+
+
 class _House(NamedTuple):
     """A stretch of a row: "home", "shop" or "yard" between x0 and x1, m."""
 
@@ -66,26 +70,33 @@ def build_terraces(b: Builder, junctions: tuple[float, ...], rng: np.random.Gene
             for edge, out in ((x_j + 1.5 - SIDEWALK_WIDTH, -1), (x_j + 10.5 + SIDEWALK_WIDTH, 1)):
                 for back in (17.0, 29.0, 41.0, 53.0):
                     mesh = plain_block(rng, 12.0, 9.0, int(rng.integers(2, 5)), True)
-                    street.put(mesh, edge + out * 0.1, back, out * side * np.pi / 2)
-    _furnish_right(sides[-1], rows[-1], rng)
+                    street.put(mesh, edge + out * 0.1, back, -out * side * np.pi / 2)
+    _furnish_right(sides[-1], rows[-1], [x - SIGN_BEFORE for x in junctions], rng)
     lamp = wall_lamp()
     for house in rows[1][1::3]:
         if house.kind != "yard":  # beside the downpipe between two houses
             sides[1].put(lamp, house.x1 - 0.45, 0.12, z=LOT_HEIGHT + 0.1)
     for x in junctions:
-        b.add(sign("priority").transformed((x - 9, RIGHT_SIDEWALK[0] - 0.2, LOT_HEIGHT), yaw=np.pi))
+        b.add(
+            sign("priority").transformed(
+                (x - SIGN_BEFORE, RIGHT_SIDEWALK[0] - 0.2, LOT_HEIGHT), yaw=np.pi
+            )
+        )
         b.add(sign("name").transformed((x - 1.2, LEFT_SIDEWALK[1] - 0.2, LOT_HEIGHT), yaw=np.pi))
         b.add(sign("limit").transformed((x + 22, RIGHT_SIDEWALK[0] - 0.2, LOT_HEIGHT), yaw=np.pi))
 
 
-def _furnish_right(street: StreetSide, row: list[_House], rng: np.random.Generator) -> None:
-    """Stand lanterns, trees, bollards and benches on the strip in front of the facades."""
+def _furnish_right(
+    street: StreetSide, row: list[_House], signs: list[float], rng: np.random.Generator
+) -> None:
+    """Stand lanterns, trees, bollards and benches before the facades, clear of the `signs`."""
     small = tree(rng, 5.2, 1.0, (0.30, 0.44, 0.20), 130)
     lantern, post, tub = lantern_lamp(), bollard(), planter()
     for k, house in enumerate(row):
         wide = house.x1 - house.x0
         if k % 2:
-            street.put(lantern, house.x1, 0.35)
+            clear = all(abs(house.x1 - x) > 2.5 for x in signs)
+            street.put(lantern, house.x1 if clear else house.x1 - 3.0, 0.35)
             continue
         if house.kind == "shop":
             for step in range(3):

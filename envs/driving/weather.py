@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ...core import UnknownNameError
 from ...rendering.world import Atmosphere
 
 Range = tuple[float, float]
@@ -92,8 +93,8 @@ WEATHERS: Mapping[str, Weather] = MappingProxyType(
             azimuth=(20.0, 160.0),
             elevation=(40.0, 60.0),
             sun=(0.12, 0.12, 0.12),
-            zenith=(0.50, 0.54, 0.60),
-            horizon=(0.66, 0.69, 0.73),
+            zenith=(0.55, 0.59, 0.65),
+            horizon=(0.70, 0.73, 0.77),
             ground=(0.22, 0.22, 0.21),
             clouds=(0.88, 1.0),
             fog=(0.0012, 0.0024),
@@ -112,7 +113,7 @@ WEATHERS: Mapping[str, Weather] = MappingProxyType(
             fog=(0.0, 0.001),
             wetness=(0.30, 0.45),
             rain=(0.22, 0.38),
-            exposure=(0.92, 1.04),
+            exposure=(1.02, 1.14),
         ),
         "weather_hard_rain": Weather(
             azimuth=(20.0, 160.0),
@@ -181,10 +182,10 @@ def atmosphere(weather: str | None, rng: np.random.Generator) -> Atmosphere:
         rng: Source of the jitter.
 
     Raises:
-        KeyError: The weather is unknown; the text lists the known ones.
+        UnknownNameError: The weather is unknown.
     """
     if weather is None:
         return FAIR.draw(rng)
     if weather not in WEATHERS:
-        raise KeyError(f"no weather {weather!r}; known: {', '.join(WEATHERS)}")
+        raise UnknownNameError("weather", weather, WEATHERS)
     return WEATHERS[weather].draw(rng)

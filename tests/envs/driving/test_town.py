@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from vlmfail.core.errors import VLMFailError
+from vlmfail.core import UsageError
 from vlmfail.envs.driving import street, town
 from vlmfail.rendering.mesh import Material, Mesh
 
@@ -152,8 +152,16 @@ def test_stop_line_lies_at_the_junction(place):
             assert Material.ASPHALT in mesh.materials[found]
 
 
+def test_crossing_streets_are_free(place):
+    """The middle of a crossing street is open as far as the camera sees into it."""
+    for stop in place.junctions:
+        middle = stop + street.JUNCTION_SETBACK + street.CROSSING_WIDTH / 2
+        low, high = (middle - 2.0, -60.0, 0.25), (middle + 2.0, 60.0, 4.0)
+        assert len(reaches_into(place.mesh, low, high)) == 0
+
+
 def test_impossible_junction_gap_says_why(place):
-    with pytest.raises(VLMFailError, match="junction"):
+    with pytest.raises(UsageError, match="junction"):
         place.ego_x(200.0, np.random.default_rng(0))
 
 
@@ -202,5 +210,5 @@ def test_towns_differ_at_a_glance():
 
 @pytest.mark.parametrize(("name", "variant"), [("town03", 0), ("town01", 6), ("town02", -1)])
 def test_unknown_backdrop_says_what_exists(name, variant):
-    with pytest.raises(VLMFailError, match="town01"):
+    with pytest.raises(UsageError, match="town0[12]"):
         town.backdrop(name, variant)

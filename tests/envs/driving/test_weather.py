@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from vlmfail.core import UnknownNameError
 from vlmfail.envs.driving.weather import WEATHERS, atmosphere
 
 IDS = (
@@ -80,6 +81,6 @@ def test_hard_rain_is_darker_and_denser_than_soft_rain():
     assert all(s.sun_direction[2] < 0.35 for s in soft)
 
 
-def test_unknown_weather_names_the_known():
-    with pytest.raises(Exception, match="weather_foggy"):
-        atmosphere("weather_snow", np.random.default_rng(0))
+def test_unknown_weather_names_the_closest():
+    with pytest.raises(UnknownNameError, match="weather_foggy"):
+        atmosphere("weather_fog", np.random.default_rng(0))
