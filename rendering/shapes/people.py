@@ -98,6 +98,7 @@ class Skeleton:
     Attributes:
         unit: Body height below the chin, m.
         head_height: Chin to crown, m.
+        stretch: Length of the trunk, 1 = an adult's; the young have longer ones.
         trunk: `3 x 3` turn of the trunk (its own frame to the person's).
         pelvis: Middle of the hips.
         head: Middle of the head.
@@ -107,6 +108,7 @@ class Skeleton:
 
     unit: float
     head_height: float
+    stretch: float
     trunk: F64
     pelvis: F64
     head: F64
@@ -120,7 +122,7 @@ class Skeleton:
 
     def on_trunk(self, x: float, y: float, z: float) -> F64:
         """Return a point given in trunk units from the pelvis, in the person's frame, m."""
-        return self.pelvis + self.trunk @ (np.array([x, y, z]) * self.unit)
+        return self.pelvis + self.trunk @ (np.array([x, y, z * self.stretch]) * self.unit)
 
 
 def turn(yaw: float = 0.0, pitch: float = 0.0) -> F64:
@@ -148,19 +150,25 @@ def middle_joint(
     return start + along * a + side * off, end
 
 
+def _youth(person: Person) -> float:
+    """Return 0 for an adult ... 1 for a toddler."""
+    return float(np.clip((7.5 - person.heads) / 3.0, 0.0, 1.0))
+
+
 def skeleton(person: Person) -> Skeleton:
     """Return the joints of a person in their pose; soles may be slightly off the ground."""
     pose = person.pose
     head = person.height / person.heads
     unit = person.height - head
-    young = float(np.clip((7.5 - person.heads) / 3.0, 0.0, 1.0))
+    young = _youth(person)
     trunk = turn(pitch=pose.lean)
-    pelvis = np.array([pose.pelvis[0], 0.0, pose.pelvis[1]]) * unit
+    stretch = 1 + 0.17 * young
+    pelvis = np.array([pose.pelvis[0], 0.0, pose.pelvis[1] - 0.043 * young]) * unit
     shoulder = (0.112 if not person.woman else 0.097) * (1 + 0.04 * young) * person.width
     hip = (0.053 if not person.woman else 0.055) * person.width
-    rise = 0.297 + 0.005 * young
+    rise = 0.297 * stretch
     sides: list[tuple[F64, ...]] = []
-    thigh, shin = 0.285, 0.275
+    thigh, shin = 0.285 - 0.022 * young, 0.275 - 0.021 * young
     upper, fore = 0.195 - 0.015 * young, 0.172 - 0.015 * young
     for i, side in enumerate((1.0, -1.0)):
         h = pelvis + np.array([0, side * hip * unit, 0])
@@ -182,10 +190,10 @@ def skeleton(person: Person) -> Skeleton:
         )
         sides.append((h, k, a, s, e, w))
     pairs = [(left, right) for left, right in zip(*sides, strict=True)]
-    neck = pelvis + trunk @ (np.array([0.0, 0.0, 0.39]) * unit)
+    neck = pelvis + trunk @ (np.array([0.0, 0.0, 0.39 * (1 + 0.11 * young)]) * unit)
     head_turn = turn(pose.gaze, pose.lean * 0.3)
     middle = neck + turn(pitch=pose.lean * 0.7) @ np.array([0.10, 0.0, 0.50]) * head
-    return Skeleton(unit, head, trunk, pelvis, middle, head_turn, *pairs)
+    return Skeleton(unit, head, stretch, trunk, pelvis, middle, head_turn, *pairs)
 
 
 def person_mesh(person: Person, carried: Sequence[Mesh] = (), *, grounded: bool = True) -> Mesh:
@@ -217,20 +225,23 @@ def head_frame(bones: Skeleton, mesh: Mesh) -> Mesh:
     )
 
 
-def _skull(grow: float = 0.0) -> list[Field]:
-    """The head in head units."""
+def _skull(young: float, grow: float = 0.0) -> list[Field]:
+    """The head in head units; the young have rounder cheeks and a smaller jaw."""
     return [
         ellipsoid((-0.04, 0.0, 0.12), (0.42 + grow, 0.335 + grow, 0.38 + grow)),
-        ellipsoid((0.10, 0.0, -0.16), (0.27 + grow, 0.245 + grow, 0.33 + grow)),
+        ellipsoid(
+            (0.10, 0.0, -0.16 + 0.04 * young),
+            (0.27 + grow, 0.245 + 0.07 * young + grow, 0.33 - 0.02 * young + grow),
+        ),
     ]
 
 
 def _head(person: Person, bones: Skeleton) -> list[Mesh]:
-    young = float(np.clip((7.5 - person.heads) / 3.0, 0.0, 1.0))
+    young = _youth(person)
     skin, dark = person.skin, tuple(c * 0.55 for c in person.skin)
     face = blend(
         [
-            *_skull(),
+            *_skull(young),
             limb((0.33, 0, 0.06), (0.42, 0, -0.08), 0.025, 0.045),
             ellipsoid((0.27, 0, -0.38), (0.10, 0.11, 0.09)),
         ],
@@ -269,7 +280,7 @@ def _head(person: Person, bones: Skeleton) -> list[Mesh]:
     neck = limb(
         bones.on_trunk(-0.005, 0, 0.345),
         bones.head + bones.head_turn @ np.array([-0.06, 0, -0.25]) * bones.head_height,
-        0.27 * bones.head_height * (1 - 0.15 * person.woman),
+        0.255 * bones.head_height * (1 - 0.15 * person.woman),
         0.24 * bones.head_height,
     )
     out.append(surface(neck, 0.19 * bones.head_height, skin, Material.SKIN))
@@ -279,7 +290,7 @@ def _head(person: Person, bones: Skeleton) -> list[Mesh]:
 def _hair(person: Person) -> list[Mesh]:
     if person.hair_style == "none":
         return []
-    shell = _skull(0.045)
+    shell = _skull(_youth(person), 0.045)
     cap = half_space(
         blend([shell[0], ellipsoid((-0.16, 0.0, -0.10), (0.30, 0.34, 0.34))], 0.08),
         (0.80, 0.0, -0.60),
@@ -302,7 +313,7 @@ def _hair(person: Person) -> list[Mesh]:
 def torso_fields(person: Person, bones: Skeleton, grow: float = 0.0) -> list[Field]:
     """Return the trunk without limbs as fields in the person's frame, grown by `grow` metres."""
     u, w = bones.unit, person.width
-    young = float(np.clip((7.5 - person.heads) / 3.0, 0.0, 1.0))
+    young = _youth(person)
     chest_y = (0.106 if not person.woman else 0.093) * w
     waist_y = (0.094 if not person.woman else 0.076) * w + 0.012 * young
     hip_y = (0.100 if not person.woman else 0.112) * w
@@ -319,13 +330,15 @@ def torso_fields(person: Person, bones: Skeleton, grow: float = 0.0) -> list[Fie
     ]
     if person.woman:
         shapes += [ellipsoid((0.055, s * 0.044, 0.215), (0.040, 0.042, 0.042)) for s in (1.0, -1.0)]
-    return [_scaled(shape, u, grow).moved(bones.trunk, bones.pelvis) for shape in shapes]
+    tall = np.array([1.0, 1.0, bones.stretch])
+    return [_scaled(f, u * tall, grow).moved(bones.trunk, bones.pelvis) for f in shapes]
 
 
-def _scaled(shape: Field, unit: float, grow: float) -> Field:
+def _scaled(shape: Field, unit: float | F64, grow: float) -> Field:
     """Return a field in metres from one in body heights, its surface `grow` metres outside."""
+    least = float(np.min(unit))
     return Field(
-        lambda p: shape.value(p / unit) * unit - grow,
+        lambda p: shape.value(p / unit) * least - grow,
         shape.low * unit - grow,
         shape.high * unit + grow,
     )
@@ -337,6 +350,7 @@ def sleeve_fields(
     """Return the arms (without hands) as fields, grown by `grow` metres."""
     u = bones.unit
     thick = u * (0.92 if person.woman else 1.0) * (0.6 + 0.4 * person.width)
+    thick *= 1 + 0.25 * _youth(person)
     out = []
     for i in (0, 1):
         s, e, w = bones.shoulders[i], bones.elbows[i], bones.wrists[i]
@@ -436,13 +450,14 @@ def collar(mesh: Mesh, bones: Skeleton, depth: float, slope: float, colour: npt.
 
 def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:
     u = bones.unit
+    plump = 1 + 0.25 * _youth(person)
     step = np.array([0.034, 0.034, 0.050]) * u / 1.5
     parts = [top_surface(person, bones)]
     if person.sleeves == "short":
         for i in (0, 1):
             s, e, w = bones.shoulders[i], bones.elbows[i], bones.wrists[i]
-            upper = limb(s + (e - s) * 0.5, e, 0.034 * u, 0.030 * u)
-            arm = blend([upper, limb(e, w, 0.030 * u, 0.022 * u)], 0.02 * u)
+            upper = limb(s + (e - s) * 0.5, e, 0.034 * u * plump, 0.030 * u * plump)
+            arm = blend([upper, limb(e, w, 0.030 * u * plump, 0.022 * u * plump)], 0.02 * u)
             parts.append(surface(arm, step, person.skin, Material.SKIN))
     wide = person.width * (1.04 if person.woman else 1.0)
     hip = ellipsoid(np.zeros(3), np.array([0.072, 0.104 * wide, 0.085]) * u).moved(
@@ -450,17 +465,17 @@ def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:
     )
     bare = person.legs != "trousers"
     cloth = 0.0 if bare else 0.007 * u
-    legs = []
+    legs, thick = [], u * plump
     for i in (0, 1):
         h, k, a = bones.hips[i], bones.knees[i], bones.ankles[i]
         above = h + (k - h) * 0.4 if person.legs in ("shorts", "skirt") else h  # the rest is hidden
         legs.append(
-            limb(above, k, (0.048 if bare else 0.054 * wide) * u + cloth, 0.038 * u + cloth)
+            limb(above, k, (0.048 if bare else 0.054 * wide) * thick + cloth, 0.038 * thick + cloth)
         )
-        legs.append(limb(k, a, 0.039 * u + cloth, 0.026 * u + cloth * 1.6))
+        legs.append(limb(k, a, 0.039 * thick + cloth, 0.026 * thick + cloth * 1.6))
         if bare:
             calf = k + (a - k) * 0.3
-            legs.append(limb(calf, calf + (a - k) * 0.1, 0.040 * u, 0.038 * u))
+            legs.append(limb(calf, calf + (a - k) * 0.1, 0.040 * thick, 0.038 * thick))
     leg_step = np.array([0.038, 0.038, 0.058]) * u / 1.5
     if not bare:
         parts.append(surface(blend([hip, *legs], 0.03 * u), leg_step, person.bottom))
@@ -471,13 +486,16 @@ def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:
         skirt = limb(
             bones.pelvis + np.array([0, 0, 0.06 * u]), low, 0.09 * u, 0.15 * u, (0.85, 1, 1)
         )
-        parts.append(
-            surface(half_space(skirt, (0, 0, -1), -float(low[2])), leg_step, person.bottom)
-        )
+        folds = [
+            limb(h + (k - h) * 0.3, h + (k - h) * 0.95, 0.056 * thick, 0.054 * thick)
+            for h, k in zip(bones.hips, bones.knees, strict=True)
+        ]  # so that a stepping thigh lifts the cloth
+        skirt = half_space(blend([skirt, *folds], 0.05 * u), (0, 0, -1), -float(low[2]))
+        parts.append(surface(skirt, leg_step, person.bottom))
         return parts
     share = 0.85 if person.legs == "shorts" else 0.22
     short = [
-        limb(h, h + (k - h) * share, 0.060 * u * wide, 0.058 * u)
+        limb(h, h + (k - h) * share, 0.060 * thick * wide, 0.058 * thick)
         for h, k in zip(bones.hips, bones.knees, strict=True)
     ]
     parts.append(surface(blend([hip, *short], 0.03 * u), leg_step, person.bottom))
@@ -485,37 +503,26 @@ def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:
 
 
 def _hands(person: Person, bones: Skeleton) -> list[Mesh]:
-    size = bones.head_height * 0.72
+    size = bones.head_height * 0.74 * (1 - 0.12 * person.woman)
     parts = []
     for i, side in enumerate((1.0, -1.0)):
         w, e = bones.wrists[i], bones.elbows[i]
+        # The hand's own frame: x along the fingers, y out of its back, z towards the thumb.
         along = (w - e) / max(float(np.linalg.norm(w - e)), 1e-9)
-        palm = limb(
-            w - along * 0.05 * size,
-            w + along * 0.42 * size,
-            0.15 * size,
-            0.20 * size,
-            (1.0, 0.62, 1.0),
-        )
-        fingers = limb(
-            w + along * 0.4 * size,
-            w + along * 0.78 * size + np.array([0.08, -0.06 * side, 0]) * size,
-            0.19 * size,
-            0.12 * size,
-            (1.0, 0.6, 1.0),
-        )
-        inward = np.array([0.32, -0.14 * side, 0.05]) * size
-        thumb = limb(
-            w + along * 0.15 * size, w + along * 0.42 * size + inward, 0.08 * size, 0.065 * size
-        )
-        parts.append(
-            surface(
-                blend([palm, fingers, thumb], 0.06 * size),
-                0.027 * size / 0.16,
-                person.skin,
-                Material.SKIN,
-            )
-        )
+        # A hanging hand has its thumb ahead, a raised one shows its palm.
+        ahead = np.array([0.15, -side, 0.0] if along[2] > 0.5 else [1.0, 0.0, 0.25])
+        thumb_side = ahead - along * (ahead @ along)
+        thumb_side /= max(float(np.linalg.norm(thumb_side)), 1e-9)
+        frame = np.stack([along, np.cross(thumb_side, along), thumb_side], axis=1)
+        curl = -0.10 * side
+        shapes = [
+            limb((-0.08, 0, 0), (0.10, 0, 0), 0.13, 0.15),
+            ellipsoid((0.26, 0, 0), (0.28, 0.12, 0.205)),
+            ellipsoid((0.60, curl * 0.6, -0.01), (0.27, 0.105, 0.185)),
+            limb((0.14, 0, 0.12), (0.40, curl * 1.2, 0.27), 0.085, 0.062),
+        ]
+        hand = blend([_scaled(shape, size, 0.0) for shape in shapes], 0.05 * size)
+        parts.append(surface(hand.moved(frame, w), 0.115 * size, person.skin, Material.SKIN))
     return parts
 
 

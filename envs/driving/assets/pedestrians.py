@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
+
 from ....rendering.mesh import Material, Mesh
+from ....rendering.shapes.lettering import lettering
 from ....rendering.shapes.people import (
     STEPPING,
     Person,
@@ -212,16 +215,18 @@ def officer(variant: int) -> Mesh:
 
 def _vest(person: Person, bones: Skeleton) -> list[Mesh]:
     u, z0 = bones.unit, float(bones.pelvis[2])
-    vest = top_surface(replace(person, top=_HI_VIS, hem=0.04), bones, 0.009 * u, sleeves=False)
+    vest = top_surface(replace(person, top=_HI_VIS, hem=0.04), bones, 0.013 * u, sleeves=False)
     vest = vest.painted(_HI_VIS, Material.RETRO)
     silver = [(z0 + a * u, z0 + (a + 0.036) * u) for a in (0.015, 0.125)]
     vest = bands(vest, 2, silver, _SILVER, Material.RETRO)
     badge = box(
-        (0.012 * u, 0.055 * u, 0.028 * u), tuple(bones.on_trunk(0.094, 0.045, 0.215)), _NAVY
+        (0.012 * u, 0.055 * u, 0.028 * u), tuple(bones.on_trunk(0.099, 0.045, 0.215)), _NAVY
     )
-    back = box((0.012 * u, 0.15 * u, 0.045 * u), tuple(bones.on_trunk(-0.088, 0, 0.235)), _NAVY)
+    back = box((0.02 * u, 0.15 * u, 0.05 * u), tuple(bones.on_trunk(-0.088, 0, 0.235)), _NAVY)
+    word = lettering("POLICE", 0.034 * u, (0.95, 0.95, 0.95), width=0.13 * u)
+    word = word.transformed(tuple(bones.on_trunk(-0.099, 0, 0.235)), yaw=np.pi)
     vest = collar(vest, bones, 0.20, 0.36, _NAVY)
-    return [vest, badge, back]
+    return [vest, badge, back, word]
 
 
 def _cap(bones: Skeleton) -> list[Mesh]:
