@@ -62,8 +62,8 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
     failures = sum(e.new.failures for e in run.evaluations)
     n = sum(e.new.n for e in run.evaluations)
     calls = run.calls
-    candidates = list(run.candidates.values())
-    infeasible = sum(bool(e.total.trials) and e.total.charged == 0 for e in candidates)
+    candidates = evaluated(run)
+    infeasible = sum(e.total.charged == 0 for e in candidates)
     return {
         "pfm": pfm(run, tau),
         "mfr": failures / n if n else None,
@@ -76,6 +76,11 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
         "pfm_by_expected": pfm_by_expected(run, tau),
         "pfm_by_direction": pfm_by_direction(run, modes),
     }
+
+
+def evaluated(run: RunData) -> list[Evaluation[Any]]:
+    """Return the candidates with a trial; the budget may end before others got theirs."""
+    return [e for e in run.candidates.values() if e.total.trials]
 
 
 def full_evaluations(run: RunData) -> list[Evaluation[Any]]:

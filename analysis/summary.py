@@ -30,7 +30,7 @@ def summarise(run: RunData, threshold: float | None = None) -> dict[str, Any]:
         "status": run.status,
         "reason": run.store.meta("reason"),
         "calls": run.calls,
-        "evaluations": len(run.evaluations),
+        "evaluations": sum(bool(evaluation.new.trials) for evaluation in run.evaluations),
         "outcomes": outcome_counts(run),
         "metrics": compute_metrics(run, threshold),
         "failure_modes": [mode.to_json() for mode in failure_modes(run, threshold)],

@@ -16,6 +16,8 @@ import typer
 from ..core.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..agents.progress import Progress
 
 
@@ -86,7 +88,7 @@ def default_out(env: str, searcher: str, model: str, seed: int) -> Path:
 
 def _slug(text: str) -> str:
     last = text.replace("\\", "/").rsplit("/", 1)[-1].replace(".py:", "-")
-    return re.sub(r"[^A-Za-z0-9.]+", "-", last).strip("-.")[:60] or "custom"
+    return re.sub(r"[^A-Za-z0-9._]+", "-", last).strip("-.")[:60] or "custom"
 
 
 class SearchProgress:
@@ -144,6 +146,14 @@ def describe(state: Progress) -> str:
     left = state.seconds / drawn * (state.budget - state.calls)
     minutes, seconds = divmod(round(left), 60)
     return f"{rate} · {modes} · {minutes}:{seconds:02d} left"
+
+
+def wide_console() -> Console:
+    """Return a console on stdout for tables; into a file or a pipe they are not squeezed."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=140)
 
 
 def facts(values: Mapping[str, Any]) -> None:

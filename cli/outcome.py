@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..core.errors import UsageError
-from .console import emit, note, reserved_stdout
+from .console import emit, note, reserved_stdout, wide_console
 
 if TYPE_CHECKING:
     from ..runs.run import RunData
@@ -32,7 +32,10 @@ def conclude(
     as_json: bool,
     progress: SearchProgress | None = None,
 ) -> int:
-    """Re-run the top modes if asked, write the report, print the result, return the exit code."""
+    """Re-run the top modes if asked, write the report, print the result, return the exit code.
+
+    The run is closed at the end.
+    """
     from ..analysis.metrics import is_fixed
     from ..analysis.summary import summarise
 
@@ -53,8 +56,11 @@ def conclude(
         emit(result)
     else:
         show(run, page)
+    run.close()
     if interrupted:
-        note(f"interrupted after {run.calls} trials; continue with: vlmfail resume {run.path}")
+        note(
+            f"interrupted after {result['calls']} trials; continue with: vlmfail resume {run.path}"
+        )
         return INTERRUPTED
     confirmed = result["metrics"]["confirmed_modes"]
     if fail_on_modes is not None and confirmed >= fail_on_modes:
@@ -88,8 +94,6 @@ def domain_of(run: RunData) -> Any:
 
 def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
     """Print a run's findings for a reader."""
-    from rich.console import Console
-
     from ..analysis.metrics import compute_metrics, constant_answer, outcome_counts
     from ..analysis.modes import failure_modes
     from ..reports import wording
@@ -99,7 +103,7 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
     metrics = compute_metrics(run)
     typer.echo(wording.headline(run, modes))
     if modes:
-        console = Console(highlight=False)
+        console = wide_console()
         console.print()
         console.print(modes_table(modes, limit))
         if len(modes) > limit:

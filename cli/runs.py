@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ..core.errors import RunFolderError
-from .console import emit
+from .console import emit, wide_console
 
 
 def runs(
@@ -72,13 +72,12 @@ def _status(place: Path, status: str) -> str:
 
 def _print(rows: list[dict[str, Any]]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in ("run", "status", "searcher", "model", "trials", "modes", "confirmed"):
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=name == "run")
     for row in rows:
         trials = f"{row['calls']}/{row['budget']}" if "calls" in row else ""
         cells = [
@@ -91,4 +90,4 @@ def _print(rows: list[dict[str, Any]]) -> None:
             row.get("confirmed_modes", ""),
         ]
         table.add_row(*(Text(str(cell)) for cell in cells))
-    Console(highlight=False).print(table)
+    wide_console().print(table)

@@ -14,6 +14,7 @@ from ..analysis.metrics import (
     constant_answer,
     cumulative_failures,
     cumulative_modes,
+    evaluated,
     outcome_counts,
 )
 from ..analysis.modes import FailureMode, failure_modes
@@ -176,7 +177,7 @@ def _facts(run: RunData, modes: Sequence[FailureMode]) -> list[tuple[str, str, s
     trials = Share("trials", failures, n)
     return [
         ("Searcher", _name(run.config, "searcher"), wording.clean(run.status)),
-        ("Trials", str(run.calls), f"of {run.budget} · {len(run.candidates)} candidates"),
+        ("Trials", str(run.calls), f"of {run.budget} · {len(evaluated(run))} candidates"),
         (
             "Failure rate",
             wording.percent(trials.rate),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..analysis.metrics import is_concept_set, is_fixed
+from ..analysis.metrics import evaluated, is_concept_set, is_fixed
 from ..analysis.modes import FailureMode
 from ..runs.run import RunData
 
@@ -63,7 +63,7 @@ def confirmation(mode: FailureMode) -> str:
 
 def headline(run: RunData, modes: Sequence[FailureMode]) -> str:
     """Return the finding in one sentence or two."""
-    sets = len(run.candidates)
+    sets = len(evaluated(run))
     if not sets:
         return "No data: nothing has been evaluated."
     n = sum(evaluation.total.n for evaluation in run.candidates.values())

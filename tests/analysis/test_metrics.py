@@ -63,6 +63,13 @@ def test_invalid_scenes_are_neither_charged_nor_failures(tmp_path):
     assert m["pfm"] == 1.0
 
 
+def test_candidates_that_the_budget_left_without_trials_are_not_evaluated(tmp_path):
+    run = make_run(tmp_path / "run", [(["a"], "iiiii"), (["b"], "fffff"), (["c"], "")])
+    data = summarise(run)
+    assert data["evaluations"] == 2
+    assert data["metrics"]["infeasible"] == 0.5
+
+
 def test_ranked_by_lower_bound(tmp_path):
     run = make_run(
         tmp_path / "run",
