@@ -51,7 +51,7 @@ def make_searcher(
     """
     target = SEARCHERS.load(spec) if isinstance(spec, str) else spec
     label = spec if isinstance(spec, str) else _label(target)
-    if not callable(target):
+    if not isinstance(target, type) and (_is_agent(target) or not callable(target)):
         if args:
             raise UsageError(
                 f"{label} is an agent already and takes no arguments here, got {', '.join(args)}: "
@@ -67,7 +67,10 @@ def make_searcher(
 
 
 def _check_args(target: Any, label: str, args: dict[str, Any]) -> None:
-    parameters = inspect.signature(target).parameters.values()
+    try:
+        parameters = inspect.signature(target).parameters.values()
+    except ValueError:  # compiled classes may have none: their constructor judges
+        return
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return
     by_name = {
@@ -87,8 +90,16 @@ def _check_args(target: Any, label: str, args: dict[str, Any]) -> None:
         raise UsageError(f"searcher {label} needs the arguments {', '.join(missing)}")
 
 
+def _is_agent(value: Any) -> bool:
+    return not _missing_methods(value)
+
+
+def _missing_methods(value: Any) -> list[str]:
+    return [name for name in ("bind", "ask", "tell") if not callable(getattr(value, name, None))]
+
+
 def _checked(agent: Any, label: str) -> SearchAgent[Any]:
-    missing = [name for name in ("bind", "ask", "tell") if not callable(getattr(agent, name, None))]
+    missing = _missing_methods(agent)
     if missing:
         raise UsageError(
             f"{label} is no search agent: it lacks {', '.join(missing)}. "

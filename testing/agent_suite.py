@@ -164,7 +164,8 @@ class AgentContractSuite:
 
     def _quietly(self, outcome: Any) -> None:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")
+            for kind in (RuntimeWarning, UserWarning):
+                warnings.simplefilter("error", kind)
             run = self.drive(outcome=outcome)
         assert run.evaluations
 

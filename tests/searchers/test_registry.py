@@ -64,6 +64,12 @@ def test_plugged_in_agents(plugin: str) -> None:
     assert describe(f"{plugin}:Mine") == "An agent of one's own."
 
 
+def test_factories_may_make_agents(plugin: str) -> None:
+    mine = type(make_searcher(f"{plugin}:ready"))
+    agent = make_searcher(lambda depth=2: mine(depth), depth=9)  # type: ignore[arg-type]
+    assert agent.depth == 9  # type: ignore[attr-defined]
+
+
 def test_what_is_no_agent_is_refused(plugin: str) -> None:
     with pytest.raises(UsageError, match="needs the arguments depth"):
         make_searcher(f"{plugin}:Mine")
@@ -81,5 +87,10 @@ def test_a_class_outside_the_tree_needs_the_methods_only() -> None:
         def ask(self, n: int) -> list[object]: ...  # type: ignore[empty-body]
         def tell(self, evaluations: object) -> None: ...
 
+        def __call__(self) -> None:
+            raise AssertionError("an agent is not a factory")
+
     assert isinstance(make_searcher(Duck), Duck)  # type: ignore[arg-type]
+    ready = Duck()
+    assert make_searcher(ready) is ready  # type: ignore[arg-type, comparison-overlap]
     assert not issubclass(Duck, SearchAgent)
