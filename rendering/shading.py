@@ -11,6 +11,7 @@ from . import wet
 from .columns import dot, gather, normalise, outer, scatter
 from .grain import BENDING, GRAIN, MIRRORED, Surface
 from .mesh import F32, Material
+from .polish import polish
 from .sky import Sky, smoothstep
 from .tracer import Hits, Tracer
 from .world import Atmosphere
@@ -278,48 +279,7 @@ class Shader:
                 scatter(out, at, gather(out, at) * 1.25 + gather(albedo, at) * 0.1)
             elif material in (Material.GLOSSY, Material.METAL, Material.GLASS):
                 at = np.flatnonzero(materials == value)
-                self._polished(out, albedo, at, material, normals, d, shine)
-
-    def _polished(
-        self,
-        out: F32,
-        albedo: F32,
-        at: npt.NDArray[np.intp],
-        material: Material,
-        normals: F32,
-        d: F32,
-        shine: F32 | None,
-    ) -> None:
-        n, view = gather(normals, at), gather(d, at)
-        cosine = dot(n, view)
-        mirrored = view - 2.0 * cosine * n
-        rest = 1.0 + np.minimum(cosine, 0.0)
-        grazing = rest * rest
-        grazing = grazing * grazing * rest
-        world = self.sky.gradient(mirrored[2])
-        # Houses and trees stand round about: the mirrored horizon is dark and uneven.
-        skyline = 0.10 + 0.07 * np.sin(9.0 * mirrored[0]) + 0.05 * np.sin(23.0 * mirrored[1])
-        above = smoothstep(-0.05, 0.05, mirrored[2] - skyline)
-        low = (0.45 * self.sky.ambient_down + 0.1 * self.sky.horizon)[:, None]
-        world = low + above * (world - low)
-        base, tint, hard, bright = {
-            Material.GLOSSY: (0.04, 0.0, 120.0, 1.2),
-            Material.METAL: (0.45, 0.8, 60.0, 1.6),
-            Material.GLASS: (0.14, 0.0, 700.0, 6.0),
-        }[material]
-        share = np.float32(base) + np.float32(1.0 - base) * grazing
-        if material == Material.METAL:
-            world = world * (1.0 - tint + tint * gather(albedo, at))
-        result = gather(out, at) * (1.0 - share) + world * share
-        if shine is not None:
-            s = self.sky.sun_direction
-            towards = mirrored[0] * s[0] + mirrored[1] * s[1] + mirrored[2] * s[2]
-            # The power is slow and vanishes away from the mirrored sun.
-            near = np.flatnonzero(towards > 0.8)
-            glint = towards[near] ** np.float32(hard)
-            glint *= shine[at[near]] * np.float32(bright)
-            scatter(result, near, gather(result, near) + outer(self.sky.sun, glint))
-        scatter(out, at, result)
+                polish(out, albedo, at, material, normals, d, shine, self.sky)
 
     def _mirror(
         self,

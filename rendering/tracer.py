@@ -7,79 +7,17 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .accelerator import FAR, Accelerator
+from .faces import FaceTable
 from .mesh import F32, Mesh
 from .occlusion import baked_openness
-from .tonemap import srgb_to_linear
 from .world import Instance
 
-FAR = 1.0e4
-"""Length of a ray that hits nothing, m."""
-
 _KEPT_BACKDROPS = 12
-
-
-@dataclass(frozen=True, slots=True)
-class FaceTable:
-    """What shading looks up by face.
-
-    Attributes:
-        normals: Corner normals `9 x f` (corner-major).
-        curved: `f` bool: the corner normals differ.
-        colours: Linear albedo `3 x f`.
-        materials: `f` uint8.
-        owner: `f` int16: 0 backdrop, k = the k-th object.
-        openness: Share of ambient light at the corners, `3 x f`.
-        looks: `f` int32, equal for faces of one material, colour and direction.
-    """
-
-    normals: F32
-    curved: npt.NDArray[np.bool_]
-    colours: F32
-    materials: npt.NDArray[np.uint8]
-    owner: npt.NDArray[np.int16]
-    openness: F32
-    looks: npt.NDArray[np.int32]
-
-    @classmethod
-    def of(cls, mesh: Mesh, owner: int, openness: F32 | None = None) -> FaceTable:
-        """Return the table of a mesh whose faces all belong to `owner`."""
-        count = len(mesh.faces)
-        return cls(
-            np.ascontiguousarray(mesh.normals.reshape(count, 9).T),
-            np.abs(mesh.normals - mesh.normals[:, :1]).reshape(count, 9).max(axis=1) > 1e-4,
-            np.ascontiguousarray(srgb_to_linear(mesh.colours).T),
-            mesh.materials,
-            np.full(count, owner, dtype=np.int16),
-            np.ones((3, count), dtype=np.float32) if openness is None else openness,
-            _looks(mesh),
-        )
-
-    @classmethod
-    def joined(cls, tables: Sequence[FaceTable]) -> FaceTable:
-        """Return the tables one after the other."""
-        return cls(
-            np.concatenate([table.normals for table in tables], axis=1),
-            np.concatenate([table.curved for table in tables]),
-            np.concatenate([table.colours for table in tables], axis=1),
-            np.concatenate([table.materials for table in tables]),
-            np.concatenate([table.owner for table in tables]),
-            np.concatenate([table.openness for table in tables], axis=1),
-            np.concatenate([table.looks for table in tables]),
-        )
-
-
-def _looks(mesh: Mesh) -> npt.NDArray[np.int32]:
-    directions = np.rint(mesh.normals[:, 0] * 3.5 + 3.5).astype(np.int32)
-    colours = np.rint(np.clip(mesh.colours, 0.0, 1.0) * 15.0).astype(np.int32)
-    looks = mesh.materials.astype(np.int32)
-    for k in range(3):
-        looks = (looks << 3 | directions[:, k]) << 4 | colours[:, k]
-    return looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,46 +34,6 @@ class Hits:
     face: npt.NDArray[np.int32]
     u: F32
     v: F32
-
-
-class Accelerator:
-    """One bounding-volume hierarchy."""
-
-    def __init__(self, meshes: Iterable[Mesh]) -> None:
-        """Build it over the triangles of `meshes` in order."""
-        from embreex import rtcore_scene
-        from embreex.mesh_construction import TriangleMesh
-
-        corners = [mesh.vertices[mesh.faces] for mesh in meshes if len(mesh.faces)]
-        self.faces = sum(len(part) for part in corners)
-        self._scene: Any = None
-        if self.faces:
-            self._triangles = np.ascontiguousarray(np.concatenate(corners), dtype=np.float32)
-            self._scene = rtcore_scene.EmbreeScene()
-            self._mesh = TriangleMesh(self._scene, self._triangles)
-            # The first query builds the hierarchy: have it built before threads share it.
-            ray = np.zeros((1, 3), dtype=np.float32)
-            self._scene.run(ray, ray + np.float32(1.0), query="OCCLUDED")
-
-    def nearest(self, origins: F32, directions: F32, limit: F32 | float = FAR) -> Any:
-        """Return embree's hit arrays for rays `n x 3`; None when there are no triangles."""
-        if self._scene is None or len(origins) == 0:
-            return None
-        reach = np.empty(len(origins), dtype=np.float32)
-        reach[:] = limit
-        return self._scene.run(origins, directions, dists=reach, query="INTERSECT", output=1)
-
-    def occluded(
-        self, origins: F32, directions: F32, limit: F32 | float = FAR
-    ) -> npt.NDArray[np.bool_]:
-        """Return which of the rays `n x 3` hit something within `limit` m."""
-        if self._scene is None or len(origins) == 0:
-            return np.zeros(len(origins), dtype=np.bool_)
-        reach = np.empty(len(origins), dtype=np.float32)
-        reach[:] = limit
-        found = self._scene.run(origins, directions, dists=reach, query="OCCLUDED")
-        blocked: npt.NDArray[np.bool_] = found >= 0
-        return blocked
 
 
 @dataclass(frozen=True, slots=True)

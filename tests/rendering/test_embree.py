@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from vlmfail.core import Picture
+from vlmfail.rendering.accelerator import Accelerator
 from vlmfail.rendering.camera import project
 from vlmfail.rendering.embree import EmbreeRenderer
 from vlmfail.rendering.mesh import Material, Mesh
+from vlmfail.rendering.occlusion import baked_openness
 from vlmfail.rendering.world import Atmosphere, Instance
 
 from .worlds import CAMERA, CLEAR, FOG, OVERCAST, RAIN, box, busy_world, ground, world
@@ -211,3 +213,28 @@ def test_wet_road_mirrors_an_object():
         return float((patch[..., 0] - patch[..., 1]).mean())
 
     assert redness(replace(dry, atmosphere=replace(OVERCAST, wetness=1.0))) > redness(dry) + 6
+
+
+def test_object_beside_and_behind_the_camera_is_drawn():
+    wall = Instance("wall", box(30.0, 0.2, 3.0), 0.0, -2.0)  # reaches from behind to far ahead
+    index = RENDERER.render_world(world(wall)).index
+    assert (index[40:60, 127] == 1).all()
+    assert (index[:, :60] != 1).all()
+
+
+def test_crowns_and_corners_of_a_backdrop_are_darker():
+    flat = Mesh.build([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    lid = flat.transformed((-2.0, -2.0, 0.3), scale=5.0)
+    meshes = Mesh.merge([flat, lid, flat.transformed((20.0, 0.0, 0.0))])
+    openness = baked_openness(meshes, Accelerator([meshes]).occluded)
+    assert openness[:, :2].max() < 0.7  # under the lid
+    assert openness[:, 4:].min() == 1.0
+
+
+def test_world_without_light_is_black():
+    extremes = Atmosphere(
+        sun=(0, 0, 0), zenith=(0, 0, 0), horizon=(0, 0, 0), ground=(0, 0, 0), exposure=0.0
+    )
+    pixels = RENDERER.render_world(world(Instance("box", box(), 8.0, 0.0), atmosphere=extremes))
+    assert pixels.picture.pixels.max() == 0
+    assert pixels.visible == {"box": 0}
