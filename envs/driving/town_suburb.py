@@ -19,9 +19,10 @@ from .town_furniture import (
 )
 from .town_greens import bush, conifer, hedge, tree
 from .town_ground import END, LOT_HEIGHT, START, GroundStyle, blocks, close_horizon, lay_ground
-from .town_houses import BRICKS, detached, garage, plain_block
+from .town_houses import detached, garage, plain_block
 from .town_layout import NEAR_END, StreetSide, car_choices, park_in_crossings
 from .town_parts import RGB, Builder
+from .town_walls import BRICKS
 
 LAWN: RGB = (0.39, 0.46, 0.27)
 LEAVES: tuple[RGB, ...] = (

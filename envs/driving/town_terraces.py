@@ -21,9 +21,11 @@ from .town_furniture import (
 )
 from .town_greens import bush, tree
 from .town_ground import END, LOT_HEIGHT, START, GroundStyle, blocks, close_horizon, lay_ground
-from .town_houses import BRICKS, plain_block, terrace
+from .town_houses import plain_block
 from .town_layout import NEAR_END, StreetSide, car_choices, park_in_crossings
 from .town_parts import Builder
+from .town_rows import terrace
+from .town_walls import BRICKS
 
 STYLE = GroundStyle(
     asphalt=(0.27, 0.27, 0.275),

@@ -210,5 +210,5 @@ def test_towns_differ_at_a_glance():
 
 @pytest.mark.parametrize(("name", "variant"), [("town03", 0), ("town01", 6), ("town02", -1)])
 def test_unknown_backdrop_says_what_exists(name, variant):
-    with pytest.raises(UsageError, match="town0[12]"):
+    with pytest.raises(UsageError, match=r"town0[12]"):
         town.backdrop(name, variant)
