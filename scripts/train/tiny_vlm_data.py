@@ -54,10 +54,7 @@ def draw(domain: DrivingDomain, renderer: Any, seed: int, index: int) -> tuple[A
         candidate, empty = draw_candidate(domain, rng)
         for _attempt in range(domain.attempts):
             try:
-                if empty:
-                    scene = domain.sample_empty_road(rng, candidate)
-                else:
-                    scene = domain.sample_scene(candidate, rng)
+                scene = domain.sample_scene(candidate, rng)
             except SceneError:
                 continue
             rendering = renderer.render(scene)

@@ -101,3 +101,49 @@ def calibration_error(sure: np.ndarray, right: np.ndarray) -> float:
         if (bins == b).any()
     ]
     return round(float(sum(gaps)), 3)
+
+
+TABLES = {
+    "by_expected_action": "Expected action",
+    "by_rule": "Deciding rule",
+    "by_size": "Scene",
+    "by_nearest_in_lane": "Nearest thing in the lane",
+    "by_weather": "Weather",
+    "by_town": "Town",
+    "by_concept": "Concept in the set",
+}
+
+
+def markdown(figures: dict[str, Any]) -> str:
+    """Return the figures as the tables of the model card."""
+    whole = figures["accuracy"]
+    lines = [
+        "| what | value |",
+        "|---|---|",
+        f"| pictures | {figures['n']} |",
+        f"| accuracy | {_cell(whole)} |",
+        f"| balanced accuracy (mean over expected actions) | {figures['balanced_accuracy']:.3f} |",
+        f"| expected calibration error (10 bins) | {figures['expected_calibration_error']:.3f} |",
+        f"| true/false statements | {_cell(figures['statements'])} |",
+        "",
+        "| expected \\ answered | emergency_stop | slow_down | continue |",
+        "|---|---|---|---|",
+    ]
+    for expected, row in figures["confusion"].items():
+        counts = " | ".join(
+            str(row.get(action, 0)) for action in ("emergency_stop", "slow_down", "continue")
+        )
+        lines.append(f"| {expected} | {counts} |")
+    for key, name in TABLES.items():
+        lines += ["", f"| {name} | accuracy | 95 % interval | n |", "|---|---|---|---|"]
+        for group, value in figures[key].items():
+            low, high = value["interval"]
+            lines.append(
+                f"| {group} | {value['share']:.3f} | {low:.2f} to {high:.2f} | {value['n']} |"
+            )
+    return "\n".join(lines)
+
+
+def _cell(value: dict[str, Any]) -> str:
+    low, high = value["interval"]
+    return f"{value['share']:.3f} ({low:.2f} to {high:.2f})"
