@@ -102,7 +102,7 @@ def wheelchair(variant: int) -> Mesh:
     parts = [person_mesh(_seated(SITTERS[variant]), grounded=False)]
     for side in (1.0, -1.0):
         y = side * 0.30
-        big = wheel(0.31, 0.014, 16)
+        big = wheel(0.31, 0.017, 16)
         parts.append(big.transformed((-0.10, y, 0.31), roll=side * 0.04))
         rim = torus(0.265, 0.010, (0.85, 0.86, 0.88), Material.METAL, segments=26, sides=4)
         parts.append(rim.transformed((-0.10, y + side * 0.045, 0.31)))
@@ -216,7 +216,7 @@ def cyclist(variant: int) -> Mesh:
     parts = [person_mesh(rider, [head_frame(bones, m) for m in (helmet, *vents)], grounded=False)]
     rear, front, crank = (-0.53, 0, 0.345), (0.53, 0, 0.345), (-0.08, 0, 0.29)
     seat, head_low, head_high = (-0.24, 0, 0.80), (0.34, 0, 0.70), (0.31, 0, 0.87)
-    tyre = wheel(0.345, 0.020, 18)
+    tyre = wheel(0.345, 0.026, 18)
     parts += [tyre.transformed(rear), tyre.transformed(front)]
     for points in (
         [crank, seat],
