@@ -47,7 +47,7 @@ def _style(axes: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_xlim(left=0)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(bottom=0, top=max(1.0, axes.get_ylim()[1]))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y", color=GRID, linewidth=0.8)

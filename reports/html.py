@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,7 @@ def view(run: RunData, *, link_pictures: bool = False) -> dict[str, Any]:
     metrics = compute_metrics(run)
     failures = cumulative_failures(run)
     plot = None
-    if failures:
+    if any(evaluation.total.n for evaluation in run.candidates.values()):
         from .figures import progress_plot
 
         svg = progress_plot(failures, cumulative_modes(run, run.threshold))
@@ -108,7 +109,8 @@ def view(run: RunData, *, link_pictures: bool = False) -> dict[str, Any]:
     return {
         "title": f"{_text(config, 'env')} · {_name(config, 'model')}",
         "env": _text(config, "env"),
-        "model": _name(config, "model"),
+        # A model from a file is headed by the file's name; the settings give the whole path.
+        "model": re.sub(r"^.*[/\\\\](?=[^/\\\\]*\.py:)", "", _name(config, "model")),
         "headline": wording.headline(run, modes),
         "notices": _notices(run),
         "facts": _facts(run, modes),
@@ -186,7 +188,7 @@ def _facts(run: RunData, modes: Sequence[FailureMode]) -> list[tuple[str, str, s
         (
             "Failure modes",
             str(len(modes)),
-            f"{confirmed} of {tested} confirmed" if tested else "none re-run",
+            f"{confirmed} of {tested} confirmed" if tested else "none re-run" if modes else "",
         ),
         (
             "Cost",

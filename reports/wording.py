@@ -86,7 +86,13 @@ def headline(run: RunData, modes: Sequence[FailureMode]) -> str:
             f"{found} None has been re-run on fresh scenes yet, so the rates are those of the "
             "search, which lean high."
         )
-    return f"{found} {confirmed} of {tested} re-run on fresh scenes confirmed."
+    if tested == 1:
+        verdict = "is confirmed" if confirmed else "is not confirmed"
+        return f"{found} The one that was tried on fresh scenes {verdict}."
+    return (
+        f"{found} Of the {tested} that were tried on fresh scenes, {confirmed or 'none'} "
+        f"{'is' if confirmed < 2 else 'are'} confirmed."
+    )
 
 
 def explanations(run: RunData, metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:

@@ -56,6 +56,22 @@ def test_shows_what_matters(tmp_path):
     assert sum(tag == "img" for tag, _ in shown.elements) == 9
 
 
+@pytest.mark.parametrize(
+    ("fresh", "text"),
+    [
+        ({}, "None has been re-run"),
+        ({"fog": "f" * 20}, "The one that was tried on fresh scenes is confirmed."),
+        ({"fog": "f" * 20, "sun": "p" * 20}, "Of the 2 that were tried on fresh scenes, 1 is"),
+    ],
+)
+def test_headline_says_how_sure(tmp_path, fresh, text):
+    sets = [(["fog"], "fffff"), (["sun"], "fffff")]
+    adaptive = {"searcher": {"name": "s", "spec": "s", "fixed_trials": False}}
+    later = [([key], letters) for key, letters in fresh.items()]
+    run = make_run(tmp_path / "run", sets + later, config={**adaptive, "threshold": 0.1})
+    assert text in page(run).words
+
+
 def test_loads_nothing_and_runs_nothing(tmp_path):
     shown = page(make_run(tmp_path / "run", SETS, pictures=True))
     assert all(url.startswith(("data:image/", "#")) for url in shown.urls)
