@@ -97,17 +97,17 @@ class SearchProgress:
     Use as a context manager; call it with every `Progress`.
     """
 
-    def __init__(self) -> None:
-        """Prepare the bar; it shows on a terminal only."""
+    def __init__(self, console: Console | None = None) -> None:
+        """Prepare the bar on `console` (default: stderr); it shows on a terminal only."""
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bar
 
-        console = Console(stderr=True)
+        console = console or Console(stderr=True)
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(bar_width=28),
-            TextColumn("{task.completed:.0f}/{task.total:.0f} trials · {task.fields[found]}"),
+            TextColumn("{task.fields[found]}"),
             console=console,
             transient=True,
             disable=not console.is_terminal,
@@ -125,14 +125,14 @@ class SearchProgress:
 
     def __call__(self, state: Progress) -> None:
         """Show a search's state."""
-        self._bar.update(
-            self._task, completed=state.calls, total=state.budget, found=describe(state)
-        )
+        found = f"{state.calls}/{state.budget} trials · {describe(state)}"
+        self._bar.update(self._task, completed=state.calls, total=state.budget, found=found)
 
     def rerun(self, done: int, total: int) -> None:
         """Show a re-run's state."""
+        found = f"{done}/{total} fresh trials"
         self._bar.update(
-            self._task, description="re-running", completed=done, total=total, found="fresh scenes"
+            self._task, description="re-running", completed=done, total=total, found=found
         )
 
 

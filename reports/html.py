@@ -110,7 +110,7 @@ def view(run: RunData, *, link_pictures: bool = False) -> dict[str, Any]:
         "title": f"{_text(config, 'env')} · {_name(config, 'model')}",
         "env": _text(config, "env"),
         # A model from a file is headed by the file's name; the settings give the whole path.
-        "model": re.sub(r"^.*[/\\\\](?=[^/\\\\]*\.py:)", "", _name(config, "model")),
+        "model": re.sub(r"^.*[/\\](?=[^/\\]*\.py:)", "", _name(config, "model")),
         "headline": wording.headline(run, modes),
         "notices": _notices(run),
         "facts": _facts(run, modes),

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import io
+import os
+
+import pytest
+from rich.console import Console
+
+from vlmfail.agents.progress import Progress
+from vlmfail.cli.console import SearchProgress, default_out, describe, pairs, reserved_stdout
+from vlmfail.core import UsageError
+
+
+def state(**changes):
+    values = {
+        "calls": 40, "budget": 100, "evaluations": 8, "failures": 10, "n": 40, "modes": 1,
+        "seconds": 20.0, "resumed": 0, "last_key": "a",
+    }  # fmt: skip
+    return Progress(**{**values, **changes})
+
+
+def test_describe_says_rate_modes_and_time_left():
+    assert describe(state()) == "25 % fail · 1 mode · 0:30 left"
+    assert describe(state(n=0, failures=0, modes=0)) == "no data yet · 0 modes · 0:30 left"
+    assert describe(state(resumed=40)) == "25 % fail · 1 mode", "nothing drawn yet: no guess"
+
+
+def test_the_bar_draws_on_a_terminal_from_start_to_re_run():
+    screen = Console(file=io.StringIO(), force_terminal=True, width=120)
+    with SearchProgress(screen) as bar:
+        bar._bar.refresh()
+        bar(state())
+        bar._bar.refresh()
+        bar.rerun(20, 200)
+        bar._bar.refresh()
+    text = screen.file.getvalue()
+    for part in ("starting", "40/100 trials", "25 % fail", "20/200 fresh trials"):
+        assert part in text
+
+
+def test_pairs_are_json_else_text():
+    given = ["a=1", "b=true", "c=text", 'd=["x"]', "e=", "max-size=2", "f=a=b"]
+    assert pairs("--env-arg", given) == {
+        "a": 1, "b": True, "c": "text", "d": ["x"], "e": "", "max_size": 2, "f": "a=b",
+    }  # fmt: skip
+    for wrong in (["a"], ["=1"], ["a=1", "a=2"]):
+        with pytest.raises(UsageError, match="--env-arg"):
+            pairs("--env-arg", wrong)
+
+
+@pytest.mark.parametrize(
+    ("model", "part"),
+    [
+        ("tiny-vlm", "tiny-vlm"),
+        ("openai:gpt-5-mini", "openai-gpt-5-mini"),
+        ("/some/where/my_model.py:answer", "my_model-answer"),
+        ("../..", "custom"),
+    ],
+)
+def test_default_out(tmp_path, monkeypatch, model, part):
+    monkeypatch.chdir(tmp_path)
+    path = default_out("vlmfail:VLMFail-Driving-v0", "gpts", model, 7)
+    assert str(path) == f"runs/driving-gpts-{part}-s7"
+
+
+def test_reserved_stdout_moves_native_prints_too(capfd):
+    with reserved_stdout():
+        print("python")
+        os.write(1, b"native")
+    print("object")
+    out, err = capfd.readouterr()
+    assert out == "object\n"
+    assert "python" in err
+    assert "native" in err
