@@ -113,8 +113,10 @@ class LinearGP:
         """
         mean, factor = self._posterior()
         normal = rng.standard_normal((count, len(mean)))
-        # Precision A = L Lᵀ, so that L⁻ᵀ z has covariance A⁻¹.
-        weights = mean + solve_triangular(factor, normal.T, lower=True, trans="T").T
+        # Precision A = L Lᵀ, so that L⁻ᵀ z has covariance A⁻¹. One by one, since BLAS starts
+        # threads for several right-hand sides at once, however small.
+        offsets = [solve_triangular(factor, z, lower=True, trans="T") for z in normal]
+        weights = mean + np.reshape(offsets, normal.shape)
         return weights[:, :-1], weights[:, -1] * self.sigma_0
 
     def _posterior(self) -> tuple[Array, Array]:
