@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 
 from ...core import UnknownNameError, UsageError
+from ...rendering.baking import baked
 from ...rendering.mesh import Mesh
+from . import assets
 from .street import CROSSING_WIDTH, JUNCTION_SETBACK
 from .town_ground import END, START
 from .town_parts import Builder
@@ -108,9 +111,16 @@ def backdrop(town: str, variant: int) -> Backdrop:
         float(np.round(38.0 + rng.uniform(0, 8), 2)),
         float(np.round(168.0 + rng.uniform(0, 12), 2)),
     )
-    b = Builder()
-    (build_suburb if town == "town01" else build_terraces)(b, junctions, rng)
-    return Backdrop(b.mesh(), f"{town}-{variant}", junctions)
+
+    def build() -> Mesh:
+        b = Builder()
+        (build_suburb if town == "town01" else build_terraces)(b, junctions, rng)
+        return b.mesh()
+
+    key = f"{town}-{variant}"
+    here = Path(__file__).parent
+    sources = (*assets.SOURCES, *sorted(here.glob("town*.py")), here / "street.py")
+    return Backdrop(baked(key, sources, build), key, junctions)
 
 
 __all__ = ["BACKDROPS", "END", "START", "TOWNS", "Backdrop", "backdrop"]

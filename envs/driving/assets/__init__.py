@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 
 from ....core import UnknownNameError, UsageError
+from ....rendering import shapes
+from ....rendering.baking import baked
 from ....rendering.mesh import Mesh
 from . import barriers, cars, cycles, pedestrians, signals, street
 
@@ -36,6 +39,13 @@ _BUILDERS: dict[str, tuple[int, Callable[[int], Mesh]]] = {
 VARIANTS: Mapping[str, int] = MappingProxyType({k: n for k, (n, _) in _BUILDERS.items()})
 """Number of variants of each kind; variants count from 0."""
 
+SOURCES = (
+    Path(__file__).parent,
+    Path(shapes.__file__).parent,
+    Path(shapes.__file__).parents[1] / "mesh.py",
+)
+"""The code that decides the meshes: baked ones are named by its digest."""
+
 
 @cache
 def build(kind: str, variant: int = 0) -> Mesh:
@@ -54,7 +64,7 @@ def build(kind: str, variant: int = 0) -> Mesh:
     count, builder = _BUILDERS[kind]
     if not 0 <= variant < count:
         raise UsageError(f"{kind} has no variant {variant}: there are 0 to {count - 1}.")
-    return builder(variant)
+    return baked(f"{kind}-{variant}", SOURCES, lambda: builder(variant))
 
 
-__all__ = ["VARIANTS", "build"]
+__all__ = ["SOURCES", "VARIANTS", "build"]
