@@ -47,11 +47,11 @@ def preview(
     rng = np.random.default_rng(seed)
     with reserved_stdout():
         tracer = domain.make_renderer(renderer)
-        prepared = []
-        for number in range(GRID if grid else 1):
+        prepared: list[PreparedTrial] = []
+        for _ in range(GRID if grid else 1):
             candidate = domain.space.sample(rng) if given is None else given
-            # A set of its own is a set's first trial; one set nine times is nine of its trials.
-            index = 0 if given is None else number
+            # The same set again shows its next trial, as a search would.
+            index = sum(scene.key == domain.space.key(candidate) for scene in prepared)
             prepared.append(prepare_trial(domain, tracer, candidate, index, seed))
     drawn = [scene for scene in prepared if scene.picture is not None]
     if not drawn:
@@ -87,7 +87,10 @@ def _picture(scene: PreparedTrial) -> Picture:
 def _sheet(scenes: list[PreparedTrial]) -> Picture:
     from ..rendering.contact_sheet import contact_sheet
 
-    captions = [f"{s.key} | {s.truth.expected if s.truth else ''}" for s in scenes]
+    captions = [
+        f"{s.key.replace('+', ' + ')}\nright: {s.truth.expected if s.truth else '?'}"
+        for s in scenes
+    ]
     return contact_sheet([_picture(scene) for scene in scenes], captions, columns=3)
 
 

@@ -180,7 +180,9 @@ def test_preview_draws_a_scene_and_a_sheet(cli, tmp_path):
     assert (tmp_path / "preview.png").read_bytes().startswith(b"\x89PNG")
     sheet = cli("preview", "world.py:Small", "--grid", "--out", "sheet.png", "--json")
     assert len(sheet.json["scenes"]) == 9
-    assert len({scene["key"] for scene in sheet.json["scenes"]}) > 1
+    places = [(scene["key"], scene["index"]) for scene in sheet.json["scenes"]]
+    assert len(set(places)) == 9, "no scene twice"
+    assert len({key for key, _ in places}) > 1
     assert (tmp_path / "sheet.png").is_file()
     assert "nothing to see in fog alone" in cli("preview", "world.py:Small", "--concepts=fog").err
 
