@@ -43,12 +43,12 @@ def chain_barrier(variant: int) -> Mesh:
                 a + 0.05, b - 0.05, top, sag * (1.0 if len(ys) == 3 else 1.5), first, second
             )
     z = 0.70 if variant == 0 else 0.60
-    parts += [
-        disc(0.20, 0.02, (0.07, 0, z), _WHITE, Material.RETRO, 28),
-        disc(0.185, 0.026, (0.07, 0, z), _RED, Material.RETRO, 28),
-        box((0.034, 0.26, 0.065), (0.07, 0, z), _WHITE, Material.RETRO),
-        disc(0.20, 0.02, (-0.07, 0, z), (0.5, 0.5, 0.5), Material.METAL, 28),
-    ]
+    for x in (0.07, -0.07):  # the sign is for both directions
+        parts += [
+            disc(0.20, 0.02, (x, 0, z), _WHITE, Material.RETRO, 28),
+            disc(0.185, 0.026, (x, 0, z), _RED, Material.RETRO, 28),
+            box((0.034, 0.26, 0.065), (x, 0, z), _WHITE, Material.RETRO),
+        ]
     return Mesh.merge(parts)
 
 
