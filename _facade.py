@@ -110,9 +110,9 @@ def search(
         "max_dollars": max_dollars,
     }
     given = {name: value for name, value in given.items() if value is not None}
+    searcher = make_searcher(agent, **dict(agent_args or {}))
     built = _environment(env, given, dict(env_args or {}))
     try:
-        searcher = make_searcher(agent, **dict(agent_args or {}))
         config = _config(
             env, built, agent, searcher, check_seed(seed), batch, threshold, env_args, agent_args
         )

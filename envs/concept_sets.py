@@ -197,7 +197,7 @@ class ConceptSetSpace:
             # Children in order of their parent, then of the added concept: lexicographic.
             counts = n - 1 - last
             parents = np.repeat(np.arange(len(level)), counts)
-            if len(parents) > self.enumeration_limit * 8:
+            if len(parents) > self.enumeration_limit * 2:
                 return None
             starts = np.repeat(np.cumsum(counts) - counts, counts)
             added = last[parents] + 1 + (np.arange(len(parents)) - starts)

@@ -333,6 +333,8 @@ def write_atomically(target: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
+            # mkstemp makes private files; a run folder is for whoever may read its parent.
+            os.fchmod(file.fileno(), 0o644)
         os.replace(name, target)
     except BaseException:
         with contextlib.suppress(OSError):
