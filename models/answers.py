@@ -36,9 +36,16 @@ REFUSALS = frozenset(
 LENGTHS = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 """Finish reasons, in lower case, of a reply that was cut at the token limit."""
 
-_CLOSED = re.compile(r"<(think|thinking)>.*?</\1>", re.IGNORECASE | re.DOTALL)
+_CLOSED = {
+    name: re.compile(rf"<{name}>.*?</{name}>", re.IGNORECASE | re.DOTALL)
+    for name in ("think", "thinking")
+}
 _LONE_CLOSE = re.compile(r"^.*</(?:think|thinking)>", re.IGNORECASE | re.DOTALL)
 _OPEN = re.compile(r"<(?:think|thinking)>.*$", re.IGNORECASE | re.DOTALL)
+
+
+LONGEST_REPLY = 500_000
+"""Characters of a reply, thinking left out, beyond which it is no answer but a runaway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,11 @@ def strip_thinking(text: str) -> tuple[str, bool]:
 
     Everything before a lone ``</think>`` is thinking: some chat templates swallow the opening tag.
     """
-    text = _CLOSED.sub(" ", text)
+    for name, closed in _CLOSED.items():
+        # Behind the last closing tag nothing is closed: opening tags there are not searched from.
+        ends = [match.end() for match in re.finditer(f"</{name}>", text, re.IGNORECASE)]
+        if ends:
+            text = closed.sub(" ", text[: ends[-1]]) + text[ends[-1] :]
     text = _LONE_CLOSE.sub("", text)
     open_thinking = _OPEN.search(text)
     return _OPEN.sub("", text).strip(), open_thinking is not None
@@ -77,6 +88,8 @@ def parse_choice(text: str, question: Question, finish_reason: str = "stop") -> 
     """
     said, unclosed = strip_thinking(text)
     cut = finish_reason.lower() in LENGTHS
+    if len(said) > LONGEST_REPLY:
+        return ParsedAnswer(None, Outcome.UNPARSED, f"the reply is {len(said)} characters long")
     reader = Reader(question)
     levels = [explicit, soft]
     if not cut:  # the last line of a cut reply may be the beginning of a sentence

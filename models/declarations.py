@@ -10,19 +10,28 @@ from typing import Literal
 
 from ..core import Question
 
+LONGEST_PAYLOAD = 1000
+"""Characters read after "ANSWER:": a runaway reply must not cost the square of its length."""
+
 Kind = Literal["option", "abstain", "conflict", "foreign", "nothing"]
 
 _FLAGS = re.IGNORECASE
+_INVISIBLE = re.compile(
+    "\x1b\\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00ad\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u2064\u2066-\u2069\ufeff\ud800-\udfff]"
+)
 _LATEX = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|rm|fbox)\s*\{([^{}]*)\}")
 _BOXED = re.compile(r"\\boxed\s*\{([^{}]*)\}")
-_TAG = re.compile(r"<(?:final_)?answer>(.*?)</(?:final_)?answer>", _FLAGS | re.DOTALL)
+_TAG = re.compile(r"<(?:final_)?answer>(.{0,2000}?)</(?:final_)?answer>", _FLAGS | re.DOTALL)
 _SAID = r"(?:\s*\bis\b\s*:?|\s*[:=]|\s*(?:->|→)|\s+[-–—](?=\s)|(?=\s*\())"
 _ANSWER = re.compile(
     r"\b(?:final_)?answer\b[\"']?"
     r"(?:\s+(?:here|choice|option|letter|to\s+(?:the|this)\s+question)\b)?" + _SAID,
     _FLAGS,
 )
-_ANSWER_LINE = re.compile(r"^\W*(?:final\s+)?answer\s+(?=\W*[A-Z]\W*$)", _FLAGS | re.MULTILINE)
+_ANSWER_LINE = re.compile(
+    r"^[^\w\n]*(?:final\s+)?answer\s{1,8}(?=\W{0,20}[A-Z][^\w\n]*$)", _FLAGS | re.MULTILINE
+)
 _SOFT = (
     re.compile(r"\banswer\s+(?:would|should|must)\s+be\b\s*:?", _FLAGS),
     re.compile(
@@ -41,6 +50,8 @@ _SOFT = (
         re.MULTILINE,
     ),
 )
+_BLANK = re.compile(r"\s*")
+_QUOTES = re.compile(r"[\"' \t]*\s*")
 _FILLER = re.compile(
     r"^(?:[\s\"'“”‘’(\[{<>:=\-–—•.,]+"
     r"|(?:most\s+likely|therefore|clearly|definitely|probably|simply|to|the|option|choice|letter"
@@ -78,8 +89,12 @@ NOTHING = Declared("nothing")
 
 
 def plain(text: str) -> str:
-    """Return `text` without Markdown and LaTeX marks, in compatibility form (NFKC)."""
-    text = unwrap(unicodedata.normalize("NFKC", text).replace("’", "'"))
+    """Return `text` without Markdown and LaTeX marks, in compatibility form (NFKC).
+
+    Terminal colours and characters that are not seen (zero-width, direction marks, NUL) go too.
+    """
+    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    text = unwrap(text.replace("’", "'"))
     text = re.sub(r"\\[()\[\]]", "", text)
     text = re.sub(r"(?<![A-Za-z0-9])_+|_+(?![A-Za-z0-9])", "", text)
     return re.sub(r"[*`$#~]+", "", text)
@@ -119,10 +134,15 @@ class Reader:
         """Prepare the names of the options."""
         self.question = question
         self.names = option_names(question)
+        self._read: dict[str, Declared] = {}
 
     def payload(self, text: str) -> Declared:
         """Read what follows "ANSWER:"."""
-        text = text.strip()
+        if text not in self._read:
+            self._read[text] = self._payload(text[:LONGEST_PAYLOAD].strip())
+        return self._read[text]
+
+    def _payload(self, text: str) -> Declared:
         if text[:1] in {'"', "'"} and text[1:].find(text[0]) > 0:
             text = text[1 : 1 + text[1:].find(text[0])]
         if words(text) in self.names:
@@ -236,8 +256,10 @@ def is_abstention(text: str) -> bool:
 
 def _rest(text: str, start: int) -> str:
     """Return the rest of the line from `start`, or the next line when that is empty."""
-    rest = text[start:].lstrip("\"' \t")
-    quoted = text[start:].lstrip()
-    if quoted[:1] in {'"', "'"}:
-        return quoted.split("\n", 1)[0]
-    return rest.lstrip().split("\n", 1)[0]
+    begin = _BLANK.match(text, start)
+    first = start if begin is None else begin.end()
+    if text[first : first + 1] not in {'"', "'"}:
+        quotes = _QUOTES.match(text, start)
+        first = start if quotes is None else quotes.end()
+    end = text.find("\n", first, first + LONGEST_PAYLOAD)
+    return text[first : first + LONGEST_PAYLOAD if end < 0 else end]
