@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
-from ..core import AgentError, Evaluation, Logger, RunFolderError, Tally
+from ..core import AgentError, Evaluation, Logger, RunFolderError, Tally, UsageError
 from ..envs.failure_env import FailureEnv
 from ..runs.store import LoggedEvaluation, RunStore, to_plain
 from .agent import SearchAgent
@@ -167,6 +168,11 @@ class SearchLoop:
 
     def _check(self, proposals: Sequence[Any]) -> list[tuple[Any, int]]:
         """Return (candidate, trials) pairs, or raise `AgentError` for a broken contract."""
+        if not isinstance(proposals, Sequence) or isinstance(proposals, (str, bytes)):
+            raise AgentError(
+                "ask() must return a list of candidates, or of (candidate, trials) pairs, "
+                f"got {type(proposals).__name__}"
+            )
         if len(proposals) > self._batch:
             raise AgentError(f"ask({self._batch}) returned {len(proposals)} candidates")
         requests = []
@@ -174,12 +180,22 @@ class SearchLoop:
             candidate, trials = proposal, self._env.options.trials
             if isinstance(proposal, tuple) and self._is_pair(proposal):
                 candidate, trials = proposal
-            if self._env.candidates.kind == "concept_set" and not isinstance(candidate, frozenset):
-                raise AgentError(f"ask(): expected frozensets of concept ids, got {candidate!r}")
-            if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
+            if isinstance(trials, bool) or not isinstance(trials, Integral) or trials < 1:
                 raise AgentError(f"ask() returned {trials!r} trials for a candidate; at least 1")
-            requests.append((candidate, trials))
+            requests.append((self._own(candidate), int(trials)))
         return requests
+
+    def _own(self, candidate: Any) -> Any:
+        """Return a concept set as plain ids: ``far_0`` is ``far``, with the same key and seeds."""
+        space = self._env.candidates
+        if space.kind != "concept_set":
+            return candidate
+        if not isinstance(candidate, frozenset):
+            raise AgentError(f"ask(): expected frozensets of concept ids, got {candidate!r}")
+        try:
+            return frozenset(space.to_json(candidate))
+        except (UsageError, TypeError, ValueError) as error:
+            raise AgentError(f"ask() returned what is no candidate: {error}") from error
 
     def _is_pair(self, proposal: tuple[Any, ...]) -> bool:
         # In a space of tuples, (candidate, trials) is the pair whose first entry is a tuple.

@@ -107,7 +107,7 @@ class ConceptSetSpace:
 
     def to_json(self, candidate: frozenset[str]) -> list[str]:
         """Return the ids in catalogue order."""
-        return [self.concepts[i] for i in sorted(self._column[self._bare(c)] for c in candidate)]
+        return [self.concepts[i] for i in sorted({self._column[self._bare(c)] for c in candidate})]
 
     def from_json(self, value: Any) -> frozenset[str]:
         """Return the set of a list of ids."""

@@ -16,6 +16,9 @@ from .trials import PreparedTrial, ask_model, prepare_trial
 
 C = TypeVar("C")
 
+MAX_JOBS = 10_000
+"""Trials drawn in one round, so that a candidate with a million of them fits in memory."""
+
 Job = tuple[Any, int, int]  # candidate, trial index, run seed
 
 
@@ -126,7 +129,7 @@ class Evaluator(Generic[C]):
             jobs: list[tuple[_Request[C], int]] = []
             room = self.remaining
             for state in states:
-                grant = min(state.due, room)
+                grant = min(state.due, room, MAX_JOBS - len(jobs))
                 room -= grant
                 for _ in range(grant):
                     index = self._next_index.get(state.key, 0)
@@ -181,22 +184,30 @@ class Evaluator(Generic[C]):
                 if record is not None:
                     yield record, trial.picture
             return
-        with ThreadPoolExecutor(self._concurrency) as pool:
+        pool = ThreadPoolExecutor(self._concurrency)
+        try:
             futures = {pool.submit(self._ask, trial): trial for trial in prepared}
             for future in as_completed(futures):
                 record = future.result()
                 if record is not None:
                     yield record, futures[future].picture
+        finally:
+            # After Ctrl-C or a full disk, requests that have not begun must not be paid.
+            pool.shutdown(wait=True, cancel_futures=True)
 
     def _ask(self, prepared: PreparedTrial) -> TrialRecord | None:
         """Ask and store at once; return None when a cap forbids the request."""
         if prepared.picture is None:
             record = ask_model(self.domain, self.model, prepared, self.run_seed)
         else:
-            if not self.ledger.reserve():
+            if not self.ledger.reserve(wait=True):
                 self.stopped = self.ledger.exhausted or "a cap is reached"
                 return None
-            record = ask_model(self.domain, self.model, prepared, self.run_seed)
+            try:
+                record = ask_model(self.domain, self.model, prepared, self.run_seed)
+            except BaseException:
+                self.ledger.release()
+                raise
             self.ledger.add(_usage(record), reserved=1)
         if self.on_trial:
             with self._writing:

@@ -107,10 +107,11 @@ def ask_model(
 ) -> TrialRecord:
     """Put a prepared trial to the model and judge the reply.
 
-    A model that raises gives the outcome ``error``: an infrastructure fault is never a failure
-    of the model.
+    A model that raises, exits or returns what is no reply gives the outcome ``error``: an
+    infrastructure fault is never a failure of the model. Only `KeyboardInterrupt` passes.
     """
     from ..models.answers import classify
+    from ..models.replies import checked_reply, fault
 
     if prepared.picture is None or prepared.question is None or prepared.truth is None:
         trial = Trial(prepared.key, prepared.index, Outcome.INVALID_SCENE, note=prepared.note)
@@ -120,13 +121,16 @@ def ask_model(
     seed = int(sequence.generate_state(1)[0])
     start = time.perf_counter()
     try:
-        reply = model.answer([prepared.picture], question.prompt, seed=seed)
-    except Exception as error:
-        reply = Reply("", finish_reason="error", raw={"error": f"{type(error).__name__}: {error}"})
+        reply = checked_reply(model.answer([prepared.picture], question.prompt, seed=seed))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a model that calls sys.exit() must not end the run
+        reply = Reply("", finish_reason="error", raw={"error": fault(error)})
     seconds = time.perf_counter() - start
     outcome, answer, note = classify(reply, question)
-    if outcome is Outcome.ERROR and "error" in reply.raw:
-        note = str(reply.raw["error"])
+    raw = _plain({**reply.raw, "finish_reason": reply.finish_reason})
+    if outcome is Outcome.ERROR and "error" in raw:
+        note = str(raw["error"])
     if outcome is None:
         outcome = Outcome.PASS if answer in truth.accepted else Outcome.FAIL
     direction = domain.direction(truth, answer) if answer and outcome is Outcome.FAIL else None
@@ -149,7 +153,7 @@ def ask_model(
         prompt=question.prompt,
         options=tuple(option.id for option in question.options),
         scene={**prepared.scene, "question_version": question.version},
-        raw={**reply.raw, "finish_reason": reply.finish_reason},
+        raw=raw,
         requests=usage.requests,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
@@ -157,6 +161,16 @@ def ask_model(
         seconds_render=prepared.seconds,
         seconds_model=seconds,
     )
+
+
+def _plain(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    from ..runs.store import to_plain
+
+    try:
+        plain: Mapping[str, Any] = to_plain(raw)
+    except Exception as error:  # circular, or with values that break when they are read
+        return {"unkept": type(error).__name__, "finish_reason": raw["finish_reason"]}
+    return plain
 
 
 def run_trial(

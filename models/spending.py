@@ -58,7 +58,7 @@ class Ledger:
     def __init__(self, caps: Caps | None = None) -> None:
         """Start at zero."""
         self.caps = caps or Caps()
-        self._lock = threading.Lock()
+        self._make_locks()
         self._reserved = 0
         self._requests = 0
         self._tokens = 0
@@ -69,26 +69,40 @@ class Ledger:
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the counts; the lock is re-made and nothing is in flight."""
         with self._lock:
-            return {k: v for k, v in vars(self).items() if k not in ("_lock", "_reserved")}
+            unkept = ("_lock", "_settled", "_reserved")
+            return {k: v for k, v in vars(self).items() if k not in unkept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the counts."""
         vars(self).update(state)
         self._reserved = 0
-        self._lock = threading.Lock()
+        self._make_locks()
 
-    def reserve(self, n: int = 1) -> bool:
-        """Reserve `n` requests; False, and nothing reserved, when a cap forbids them."""
-        with self._lock:
-            if self._exhausted(n) is not None:
-                return False
+    def _make_locks(self) -> None:
+        self._lock = threading.Lock()
+        self._settled = threading.Condition(self._lock)
+
+    def reserve(self, n: int = 1, *, wait: bool = False) -> bool:
+        """Reserve `n` requests; False, and nothing reserved, when a cap forbids them.
+
+        Args:
+            n: How many.
+            wait: While only requests in flight stand in the way, wait for them: what they cost
+                is known when they end, and a local model's cost nothing.
+        """
+        with self._settled:
+            while self._exhausted(n, self._reserved) is not None:
+                if not wait or self._exhausted(n, 0) is not None:
+                    return False
+                self._settled.wait()
             self._reserved += n
             return True
 
     def release(self, n: int = 1) -> None:
         """Give back `n` reserved requests that were not sent."""
-        with self._lock:
+        with self._settled:
             self._reserved = max(0, self._reserved - n)
+            self._settled.notify_all()
 
     def add(self, usage: Usage, reserved: int | None = None) -> None:
         """Count the usage of a finished request.
@@ -98,9 +112,10 @@ class Ledger:
                 when a request reached the wire.
             reserved: How many reserved requests this settles; by default ``usage.requests``.
         """
-        with self._lock:
+        with self._settled:
             settled = usage.requests if reserved is None else reserved
             self._reserved = max(0, self._reserved - settled)
+            self._settled.notify_all()
             self._requests += usage.requests
             known = (usage.input_tokens, usage.output_tokens)
             self._tokens += sum(value for value in known if value is not None)
@@ -113,12 +128,12 @@ class Ledger:
     def exhausted(self) -> str | None:
         """Which cap stops the next request, in words, or None."""
         with self._lock:
-            return self._exhausted(1)
+            return self._exhausted(1, self._reserved)
 
-    def _exhausted(self, n: int) -> str | None:
+    def _exhausted(self, n: int, reserved: int) -> str | None:
         caps = self.caps
         if caps.max_requests is not None:
-            taken = self._requests + self._reserved
+            taken = self._requests + reserved
             if taken + n > caps.max_requests:
                 return f"max_requests reached: {taken} of {caps.max_requests} requests"
         if caps.max_total_tokens is not None and self._tokens >= caps.max_total_tokens:

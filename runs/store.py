@@ -54,7 +54,7 @@ def to_plain(value: Any) -> Any:
     import numpy as np
 
     if isinstance(value, Mapping):
-        return {str(k): to_plain(v) for k, v in value.items()}
+        return {to_plain(str(k)): to_plain(v) for k, v in value.items()}
     if isinstance(value, (set, frozenset)):
         return sorted(to_plain(v) for v in value)
     if isinstance(value, (list, tuple)):
@@ -65,9 +65,10 @@ def to_plain(value: Any) -> Any:
         return to_plain(value.item())
     if isinstance(value, float) and not np.isfinite(value):
         return None
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if value is None or isinstance(value, (bool, int, float)):
         return value
-    return str(value)
+    # A path with bytes that are no text holds lone surrogates, which no file may.
+    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class RunStore:
@@ -239,8 +240,8 @@ class RunStore:
             values = [getattr(record.trial, name) for name in _TRIAL_FIELDS]
             values += [getattr(record, name) for name in _RECORD_FIELDS]
             for i, name in enumerate(_TRIAL_FIELDS + _RECORD_FIELDS):
-                if name in _JSON_FIELDS:
-                    values[i] = dump_json(values[i])
+                value = values[i]
+                values[i] = dump_json(value) if name in _JSON_FIELDS else to_plain(value)
             marks = ", ".join("?" * len(_COLUMNS))
             self._db.execute(f"INSERT OR REPLACE INTO trials VALUES ({marks})", values)
             self._db.commit()
