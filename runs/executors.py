@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from threading import Thread
 from typing import Any, Generic, Protocol, TypeVar
 
 from ..core import EnvironmentFault
@@ -52,11 +54,21 @@ class SerialExecutor(Generic[J, R]):
 _work: Callable[[Any], Any] | None = None
 
 
+def _end_with_the_driver() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _start_worker(build: Build) -> None:
     global _work
     import signal
 
     from threadpoolctl import threadpool_limits
+
+    # A killed driver closes no queue: without this its workers would wait for ever.
+    Thread(target=_end_with_the_driver, daemon=True).start()
 
     # Ctrl-C reaches the whole process group; the driver alone decides what happens then.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -164,3 +167,27 @@ def test_an_exception_in_a_worker_reaches_the_driver() -> None:
     with pytest.raises(ValueError, match="job 1"):
         list(executor.run([1]))
     executor.close()
+
+
+def test_workers_end_with_a_killed_driver(tmp_path: Path) -> None:
+    script = tmp_path / "driver.py"
+    script.write_text(
+        "import os, sys, time\n"
+        "from vlmfail.runs.executors import ProcessExecutor\n"
+        "def build():\n"
+        "    return lambda job: os.getpid()\n"
+        "if __name__ == '__main__':\n"
+        "    executor = ProcessExecutor(build, 2)\n"
+        "    print(*{pid for _, pid in executor.run(range(8))}, flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    driver = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+    assert driver.stdout is not None
+    pids = [int(word) for word in driver.stdout.readline().split()]
+    assert pids
+    driver.kill()
+    driver.wait()
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
