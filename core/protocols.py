@@ -125,11 +125,16 @@ class Rendering:
             the object; None when the renderer cannot tell.
         index: Object-index pass, `height x width` int16, if asked for: -1 sky, 0 surroundings,
             k = the k-th object of the scene (from 1).
+        extent: By object name, the pixels of the index pass that it would cover alone: nothing
+            before it, neither other objects nor the surroundings, in clear air; what lies outside
+            the frame does not count. `visible` over this is the visible share. None when the
+            renderer cannot tell.
     """
 
     picture: Picture
     visible: Mapping[str, int] | None = None
     index: npt.NDArray[np.int16] | None = field(default=None, compare=False)
+    extent: Mapping[str, int] | None = None
 
 
 class Renderer(Protocol):

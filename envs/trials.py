@@ -14,6 +14,7 @@ from ..core import (
     Picture,
     Question,
     Renderer,
+    Rendering,
     Reply,
     SceneError,
     Stream,
@@ -82,6 +83,7 @@ def prepare_trial(
             **scene.record(),
             "attempts": attempt + 1,
             "visible_pixels": None if rendering.visible is None else dict(rendering.visible),
+            "visible_share": _visible_share(rendering),
             "truth_reason": truth.reason,
         }
         return PreparedTrial(
@@ -100,6 +102,17 @@ def prepare_trial(
         note=problem,
         seconds=time.perf_counter() - start,
     )
+
+
+def _visible_share(rendering: Rendering) -> dict[str, float] | None:
+    """Return which share of each object's own pixels is seen, 0 for one out of the frame."""
+    if rendering.visible is None or rendering.extent is None:
+        return None
+    extent = rendering.extent
+    return {
+        name: round(seen / extent[name], 3) if extent.get(name) else 0.0
+        for name, seen in rendering.visible.items()
+    }
 
 
 def ask_model(

@@ -40,7 +40,7 @@ class EmbreeRenderer:
         return self.render_world(scene if isinstance(scene, World) else scene.world())
 
     def render_world(self, world: World) -> Rendering:
-        """Render a world; the index pass and the visibility of its probes come along."""
+        """Render a world; the index pass, visibility and extent of its probes come along."""
         return _Frame(world).rendering()
 
 
@@ -86,15 +86,19 @@ class _Frame:
             Picture.from_pixels(pixels),
             visible=self._visible(base, directions, index, veil),
             index=index.reshape(height, width),
+            extent=self._extent(columns, rows, directions, index),
         )
 
     def _candidates(
-        self, columns: npt.NDArray[np.integer], rows: npt.NDArray[np.integer]
+        self,
+        columns: npt.NDArray[np.integer],
+        rows: npt.NDArray[np.integer],
+        boxes: F32 | None = None,
     ) -> npt.NDArray[np.intp] | None:
         """Return which of the pixels lie in an object's frame; None when that cannot be told."""
         view = self._world.camera
         near = np.zeros(len(columns), dtype=np.bool_)
-        for low, high in self._tracer.boxes:
+        for low, high in self._tracer.boxes if boxes is None else boxes:
             corners = np.stack(np.meshgrid(*zip(low, high, strict=True)), axis=-1).reshape(-1, 3)
             at, depth = cameras.project(view, corners)
             if depth.min() < 0.05:  # beside or behind the camera
@@ -163,13 +167,37 @@ class _Frame:
         veil: F32 | None,
     ) -> dict[str, int]:
         """Count, for each probe, its pixels that would look different without it."""
-        world = self._world
         counts: dict[str, int] = {}
-        for name in world.probes:
-            owners = [k for k, item in enumerate(world.objects, start=1) if item.name == name]
+        for name in self._world.probes:
+            owners = self._owners(name)
             at = np.flatnonzero(np.isin(index, owners))
             counts[name] = self._differing(owners, at, base, directions, veil) if len(at) else 0
         return counts
+
+    def _extent(
+        self,
+        columns: npt.NDArray[np.integer],
+        rows: npt.NDArray[np.integer],
+        directions: F32,
+        index: npt.NDArray[np.int16],
+    ) -> dict[str, int]:
+        """Count, for each probe, the pixels that it would cover with nothing before it."""
+        counts: dict[str, int] = {}
+        for name in self._world.probes:
+            owners = self._owners(name)
+            covered = np.isin(index, owners)
+            # Only the pixels in its frame that show something else need a ray.
+            boxes = self._tracer.boxes_of(owners)
+            framed = self._candidates(columns, rows, boxes)
+            rest = np.flatnonzero(~covered) if framed is None else framed[~covered[framed]]
+            rays = np.ascontiguousarray(directions[rest])
+            alone = self._tracer.met(owners, self._origins(len(rest)), rays)
+            counts[name] = int(np.count_nonzero(covered) + np.count_nonzero(alone))
+        return counts
+
+    def _owners(self, name: str) -> list[int]:
+        """Return the numbers (from 1) of the objects with a name."""
+        return [k for k, item in enumerate(self._world.objects, start=1) if item.name == name]
 
     def _differing(
         self,

@@ -86,7 +86,7 @@ class Tracer:
         self._starts = np.cumsum(counts)
         together = Accelerator(self._placed)
         self._objects: list[tuple[Accelerator, int]] = [(together, int(self._starts[0]))]
-        self._singles: dict[int, Accelerator] = {}
+        self._singles = {0: together} if len(self._placed) == 1 else {}
         self.boxes = self._boxes(range(len(self._placed)))
 
     def without(self, removed: Sequence[int]) -> Tracer:
@@ -97,6 +97,17 @@ class Tracer:
         twin._objects = [(self._single(k), int(self._starts[k])) for k in kept]
         twin.boxes = self._boxes(kept)
         return twin
+
+    def boxes_of(self, numbers: Iterable[int]) -> F32:
+        """Return the bounding boxes `k x 2 x 3` of objects (numbers from 1), m."""
+        return self._boxes(k - 1 for k in numbers)
+
+    def met(self, numbers: Iterable[int], origins: F32, directions: F32) -> npt.NDArray[np.bool_]:
+        """Return which of the rays `n x 3` meet any of the objects (numbers from 1) alone."""
+        found = np.zeros(len(origins), dtype=np.bool_)
+        for number in numbers:
+            found |= self._single(number - 1).occluded(origins, directions)
+        return found
 
     def _single(self, k: int) -> Accelerator:
         if k not in self._singles:

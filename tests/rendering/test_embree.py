@@ -119,7 +119,8 @@ def test_no_objects():
 
 def test_unknown_probe_counts_nothing():
     scene = world(Instance("box", box(), 8.0, 0.0), probes=("lamp",))
-    assert RENDERER.render_world(scene).visible == {"lamp": 0}
+    rendering = RENDERER.render_world(scene)
+    assert rendering.visible == rendering.extent == {"lamp": 0}
 
 
 def test_parts_with_the_same_name_are_one_probe():
@@ -127,6 +128,49 @@ def test_parts_with_the_same_name_are_one_probe():
     both = RENDERER.render_world(world(left, right, probes=("pair",))).visible["pair"]
     one = RENDERER.render_world(world(left, probes=("pair",))).visible["pair"]
     assert both > 1.8 * one
+
+
+def _shares(scene) -> dict[str, float]:
+    rendering = RENDERER.render_world(scene)
+    return {name: rendering.visible[name] / count for name, count in rendering.extent.items()}
+
+
+def test_extent_is_what_an_object_covers_alone():
+    back = Instance("back", box(1, 2, 2, (0.1, 0.1, 0.8)), 12.0, 0.0)
+    alone = RENDERER.render_world(world(back))
+    assert alone.extent == {"back": np.count_nonzero(alone.index == 1)}
+    assert _shares(world(back))["back"] > 0.98
+    # A screen over its left half, as seen from the camera.
+    half = Instance("screen", box(0.2, 4, 4, (0.9, 0.9, 0.1)), 6.0, 2.0)
+    whole = Instance("screen", box(0.2, 4, 4, (0.9, 0.9, 0.1)), 6.0, 0.0)
+    for screen, share in ((half, 0.5), (whole, 0.0)):
+        rendering = RENDERER.render_world(world(screen, back))
+        assert rendering.extent["back"] == alone.extent["back"]
+        assert _shares(world(screen, back))["back"] == pytest.approx(share, abs=0.06)
+        assert _shares(world(screen, back))["screen"] > 0.98
+
+
+def test_extent_ignores_weather_and_backdrop():
+    far = Instance("far", box(2, 2, 2.5), 60.0, -5.0)
+    clear = RENDERER.render_world(world(far)).extent
+    assert clear["far"] > 5
+    assert RENDERER.render_world(world(far, atmosphere=FOG)).extent == clear
+    wall = Mesh.merge([ground(), box(0.2, 40, 10, (0.7, 0.7, 0.7)).transformed((5.0, 0.0, 0.0))])
+    walled = world(far, backdrop=wall, backdrop_key="walled in")
+    assert RENDERER.render_world(walled).extent == clear
+
+
+def test_extent_counts_only_what_is_in_the_frame():
+    beside = Instance("beside", box(), 0.5, 9.0)
+    behind = Instance("behind", box(), -8.0, 0.0)
+    reaching = Instance("reaching", box(30.0, 0.2, 3.0), 0.0, -2.0)
+    rendering = RENDERER.render_world(world(beside, behind, reaching, probes=("beside", "behind")))
+    assert rendering.extent == {"beside": 0, "behind": 0}
+    alone = RENDERER.render_world(world(reaching))
+    assert alone.extent["reaching"] == np.count_nonzero(alone.index == 1)
+    twins = (Instance("pair", box(), 8.0, 1.5), Instance("pair", box(), 8.0, -1.5))
+    pair = RENDERER.render_world(world(*twins, probes=("pair",)))
+    assert pair.extent["pair"] == np.count_nonzero(pair.index >= 1)
 
 
 def test_mirrored_mesh_looks_like_the_mirror_image():
