@@ -108,6 +108,8 @@ class ToyDomain:
 
     def direction(self, truth: Truth, answer: str) -> str | None:
         """Name a wrong yes and a wrong no."""
+        if answer in truth.accepted:
+            return None
         return "false_alarm" if answer == "yes" else "miss"
 
     def make_renderer(self, name: str) -> ToyRenderer:

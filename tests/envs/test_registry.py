@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from functools import partial
 from typing import Any
 
@@ -12,8 +11,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import vlmfail
-from vlmfail.core import CandidateSpace, UnknownNameError
+from vlmfail.core import Domain, UnknownNameError
 from vlmfail.envs.registry import ENVS, domain_class, make_domain, make_env
+from vlmfail.testing.domain_suite import DomainContractSuite
 
 IDS = [row.id for row in ENVS]
 GUESS = "vlmfail.testing.toy:guess"
@@ -45,38 +45,13 @@ def test_ppo_learns(env_id: str) -> None:
     assert env.unwrapped.state.spent <= 15  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("env_id", IDS)
-def test_action_spaces_are_one_dimensional_and_round_trip(env_id: str) -> None:
-    env = make(env_id).unwrapped
-    assert len(env.action_space.shape or ()) == 1
-    env.action_space.seed(0)
-    for _ in range(20):
-        action = env.action_space.sample()
-        candidate = env.decode(action)  # type: ignore[attr-defined]
-        assert np.array_equal(env.encode(candidate), action)  # type: ignore[attr-defined]
+class TestRegisteredDomains(DomainContractSuite):
+    @pytest.fixture(autouse=True, params=IDS)
+    def _choose(self, request: pytest.FixtureRequest) -> None:
+        self._env_id = request.param
 
-
-@pytest.mark.parametrize("env_id", IDS)
-def test_space_contract(env_id: str) -> None:
-    space = make_domain(env_id).space
-    assert isinstance(space, CandidateSpace)
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        candidate = space.sample(rng)
-        assert space.validate(candidate) is None
-        assert space.from_json(space.to_json(candidate)) == candidate
-        features = space.featurise(candidate)
-        assert features.shape == (len(space.features),)
-        assert features.min() >= 0
-        assert features.max() <= 1
-
-
-@pytest.mark.parametrize("env_id", IDS)
-def test_pickles(env_id: str) -> None:
-    domain = make_domain(env_id)
-    again = pickle.loads(pickle.dumps(domain))
-    assert again.space.features == domain.space.features
-    assert len(pickle.dumps(domain)) < 100_000
+    def make_domain(self) -> Domain[Any]:
+        return make_domain(self._env_id)
 
 
 @pytest.mark.parametrize("env_id", IDS)
