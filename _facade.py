@@ -16,8 +16,9 @@ from .agents.loop import SearchLoop, open_store
 from .agents.progress import ProgressCallback
 from .analysis.metrics import compute_metrics
 from .analysis.modes import FailureMode, failure_modes
-from .core import Logger, Outcome, RunFolderError, UsageError, check_seed
+from .core import Logger, Outcome, RunFolderError, UsageError, check_seed, source_digest
 from .envs.failure_env import FailureEnv
+from .envs.options import EnvOptions
 from .envs.registry import make_env
 from .models.registry import identity
 from .runs.loggers import make_logger
@@ -145,6 +146,7 @@ def search(
 def resume(
     path: str | os.PathLike[str],
     *,
+    env: Any = None,
     agent: str | SearchAgent[Any] | type[SearchAgent[Any]] | None = None,
     model: Any = None,
     workers: int | None = None,
@@ -158,6 +160,7 @@ def resume(
 
     Args:
         path: The run folder.
+        env: The environment, when the run was made with one that no registered id names.
         agent: The agent, when the run was made with an agent object rather than a name.
         model: The model, when the run was made with a model object rather than a name.
         workers: Processes that sample and render.
@@ -174,10 +177,11 @@ def resume(
         fork = _free_name(source.with_name(source.name + "-retry"))
     if fork is not None:
         source = _copy_run(source, Path(fork), retry_errors)
-    store = RunStore.open(source)
-    status = store.meta("status")
-    config = store.config
-    store.close()
+    run = RunData.open(source)
+    try:
+        status, config = run.store.meta("status"), run.config
+    finally:
+        run.close()
     if status in ("finished", "space exhausted") and not retry_errors:
         return Run(RunStore.open(source))
     spec = config["searcher"]["spec"] if agent is None else agent
@@ -187,6 +191,21 @@ def resume(
     if model_spec is None:
         raise UsageError(f"{source} was made with a model object: pass it as model=")
     caps = config["caps"]
+    if env is not None:
+        return search(
+            env,
+            spec,
+            seed=config["seed"],
+            out=source,
+            loggers=loggers,
+            batch=config["batch"],
+            threshold=config["threshold"],
+            agent_args=config["searcher"]["args"] if agent is None else None,
+            command=config.get("command"),
+            progress=progress,
+        )
+    if config["env"] is None:
+        raise UsageError(f"{source} was made with an environment object: pass it as env=")
     return search(
         config["env"],
         spec,
@@ -243,18 +262,25 @@ def _config(
     if not 0.0 < threshold <= 1.0:
         raise UsageError(f"threshold: expected a rate above 0 and at most 1, got {threshold!r}")
     options = built.options
-    spec = getattr(getattr(built, "spec", None), "id", None)
+    # What `gymnasium.make` was given; an environment built by hand has no such record.
+    made = getattr(built, "spec", None)
+    env_id: str | None = getattr(made, "id", None)
+    domain_args = dict(getattr(made, "kwargs", {}))
+    if isinstance(env, str):
+        env_id, domain_args = env.removeprefix("vlmfail:"), dict(env_args or {})
     model_spec = options.model if isinstance(options.model, str) else None
     return {
-        "env": env.removeprefix("vlmfail:") if isinstance(env, str) else spec or built.domain.name,
-        "env_args": {k: v for k, v in (env_args or {}).items() if k != "count_as_fail"},
+        "env": env_id,
+        "env_args": {k: v for k, v in domain_args.items() if k not in EnvOptions.names()},
         "domain": built.domain.name,
+        "domain_source": source_digest(built.domain),
+        "domain_data": getattr(built.domain, "identity", dict)(),
         "searcher": {
-            "name": searcher.name,
+            "name": getattr(searcher, "name", "custom"),
             "spec": agent if isinstance(agent, str) else None,
             "args": dict(agent_args or {}),
-            "config": searcher.config(),
-            "fixed_trials": searcher.fixed_trials,
+            "config": getattr(searcher, "config", dict)(),
+            "fixed_trials": bool(getattr(searcher, "fixed_trials", True)),
         },
         "model": {
             "spec": model_spec,

@@ -17,6 +17,8 @@ IDENTITY = (
     "env",
     "env_args",
     "domain",
+    "domain_source",
+    "domain_data",
     "searcher",
     "model",
     "renderer",
@@ -26,10 +28,9 @@ IDENTITY = (
     "budget",
     "threshold",
     "count_as_fail",
-    "caps",
 )
-"""Configuration entries that decide what a run finds; workers, concurrency, loggers and the
-command do not."""
+"""Configuration entries that decide what a run finds. Workers, concurrency, loggers and the
+command do not; caps only say how far it gets, so that a capped run may go on with higher ones."""
 
 
 def open_store(path: str, config: Mapping[str, Any]) -> RunStore:
@@ -53,7 +54,14 @@ def open_store(path: str, config: Mapping[str, Any]) -> RunStore:
 
 def config_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Return which entries that decide the result differ, as text."""
-    pairs = [(name, to_plain(old.get(name)), to_plain(new.get(name))) for name in IDENTITY]
+    pairs: list[tuple[str, Any, Any]] = []
+    for name in IDENTITY:
+        there, here = to_plain(old.get(name)), to_plain(new.get(name))
+        if isinstance(there, dict) and isinstance(here, dict):
+            inner = dict.fromkeys([*there, *here])
+            pairs += [(f"{name}.{part}", there.get(part), here.get(part)) for part in inner]
+        else:
+            pairs.append((name, there, here))
     versions = [to_plain((c.get("versions") or {}).get("vlmfail")) for c in (old, new)]
     pairs.append(("vlmfail version", *versions))
     return [f"{name}: {_short(a)} there, {_short(b)} here" for name, a, b in pairs if a != b]
@@ -175,7 +183,7 @@ class SearchLoop:
             )
         if len(proposals) > self._batch:
             raise AgentError(f"ask({self._batch}) returned {len(proposals)} candidates")
-        requests = []
+        requests: list[tuple[Any, int]] = []
         for proposal in proposals:
             candidate, trials = proposal, self._env.options.trials
             if isinstance(proposal, tuple) and self._is_pair(proposal):
@@ -183,7 +191,18 @@ class SearchLoop:
             if isinstance(trials, bool) or not isinstance(trials, Integral) or trials < 1:
                 raise AgentError(f"ask() returned {trials!r} trials for a candidate; at least 1")
             requests.append((self._own(candidate), int(trials)))
+        self._notice_adaptive(requests)
         return requests
+
+    def _notice_adaptive(self, requests: Sequence[tuple[Any, int]]) -> None:
+        """Mark the run when the agent does not give each candidate m trials, once.
+
+        PFM is defined for such agents only, and what an agent says of itself may be wrong.
+        """
+        keys = [self._env.candidates.key(candidate) for candidate, _ in requests]
+        own = any(trials != self._env.options.trials for _, trials in requests)
+        if own or len(set(keys)) < len(keys) or any(key in self._rates for key in keys):
+            self._store.set_meta("adaptive", "yes")
 
     def _own(self, candidate: Any) -> Any:
         """Return a concept set as plain ids: ``far_0`` is ``far``, with the same key and seeds."""

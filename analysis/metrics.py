@@ -89,8 +89,9 @@ def full_evaluations(run: RunData) -> list[Evaluation[Any]]:
 
 
 def is_fixed(run: RunData) -> bool:
-    """Whether the run's searcher gives every candidate exactly m trials, once."""
-    return bool(run.config.get("searcher", {}).get("fixed_trials", True))
+    """Whether the run's searcher gave every candidate exactly m trials, once."""
+    claimed = bool(run.config.get("searcher", {}).get("fixed_trials", True))
+    return claimed and run.store.meta("adaptive") is None
 
 
 def pfm(run: RunData, threshold: float) -> float | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core import VLM, Domain, RunFolderError, TrialRecord
+from ..core import VLM, Domain, RunFolderError, TrialRecord, source_digest
+from ..models.registry import identity
 from ..runs.run import RunData
-from ..runs.store import dump_json
+from ..runs.store import dump_json, to_plain
 from .fresh import RERUN_META, rerun_indices
 from .modes import failure_modes
 from .summary import spent
@@ -89,6 +90,31 @@ def rerun_modes(
             if progress:
                 progress(done, trials * len(modes))
     return RunData(run.store)
+
+
+def check_same_system(run: RunData, domain: Domain[Any], model: VLM) -> None:
+    """Raise unless `domain` and `model` are those that the run was made with.
+
+    Fresh trials of another model, of edited code or of another version of vlmfail would confirm
+    modes that they have nothing to do with.
+
+    Raises:
+        RunFolderError: With what differs.
+    """
+    from .. import __version__
+
+    there = {f"model {k}": v for k, v in (run.config.get("model") or {}).items() if k != "spec"}
+    there["domain source"] = run.config.get("domain_source")
+    there["vlmfail version"] = (run.config.get("versions") or {}).get("vlmfail")
+    here = {f"model {k}": to_plain(v) for k, v in identity(model).items()}
+    here["domain source"] = source_digest(domain)
+    here["vlmfail version"] = __version__
+    for name in dict.fromkeys([*there, *here]):
+        if there.get(name) != here.get(name):
+            raise RunFolderError(
+                f"{run.path} was made with another {name} ({there.get(name)} there, "
+                f"{here.get(name)} here): its modes cannot be re-run here, search anew"
+            )
 
 
 def _capped(run: RunData, records: Sequence[TrialRecord]) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..core import TrialRecord
 from ..runs.run import RunData
+from .fresh import rerun_indices
 from .metrics import compute_metrics, constant_answer, outcome_counts
 from .modes import failure_modes
 
@@ -30,6 +31,7 @@ def summarise(run: RunData, threshold: float | None = None) -> dict[str, Any]:
         "status": run.status,
         "reason": run.store.meta("reason"),
         "calls": run.calls,
+        "unfinished": unfinished(run),
         "evaluations": sum(bool(evaluation.new.trials) for evaluation in run.evaluations),
         "outcomes": outcome_counts(run),
         "metrics": compute_metrics(run, threshold),
@@ -39,6 +41,13 @@ def summarise(run: RunData, threshold: float | None = None) -> dict[str, Any]:
         "seconds": seconds(run),
         "run": str(run.path),
     }
+
+
+def unfinished(run: RunData) -> int:
+    """Return the trials that an interrupted batch finished: kept, and counted once resumed."""
+    told = {(e.key, trial.index) for e in run.evaluations for trial in e.new.trials}
+    told |= {(key, index) for key, indices in rerun_indices(run).items() for index in indices}
+    return sum(r.trial.outcome.charged for place, r in run.records.items() if place not in told)
 
 
 def _name(part: Any) -> Any:

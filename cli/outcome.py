@@ -58,8 +58,10 @@ def conclude(
         show(run, page)
     run.close()
     if interrupted:
+        kept = f" ({result['unfinished']} more in an unfinished batch)" * bool(result["unfinished"])
         note(
-            f"interrupted after {result['calls']} trials; continue with: vlmfail resume {run.path}"
+            f"interrupted after {result['calls']} trials{kept}; "
+            f"continue with: vlmfail resume {run.path}"
         )
         return INTERRUPTED
     confirmed = result["metrics"]["confirmed_modes"]
@@ -70,16 +72,17 @@ def conclude(
 
 
 def _rerun(run: RunData, progress: SearchProgress | None) -> RunData:
-    from ..analysis.rerun import rerun_modes
+    from ..analysis.rerun import check_same_system, rerun_modes
     from ..models.registry import make_model
     from ..runs.run import RunData
     from ..runs.store import RunStore
 
+    domain, model = domain_of(run), make_model(run.config["model"]["spec"])
+    check_same_system(run, domain, model)
     run.close()
     writable = RunData(RunStore.open(run.path, write=True))
-    model = make_model(writable.config["model"]["spec"])
     step = None if progress is None else progress.rerun
-    return rerun_modes(writable, domain_of(writable), model, progress=step)
+    return rerun_modes(writable, domain, model, progress=step)
 
 
 def domain_of(run: RunData) -> Any:

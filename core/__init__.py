@@ -15,7 +15,7 @@ from .errors import (
 )
 from .outcomes import Outcome
 from .picture import Picture
-from .plugins import Registry, load_object
+from .plugins import Registry, load_object, source_digest
 from .protocols import (
     VLM,
     CandidateSpace,
@@ -70,6 +70,7 @@ __all__ = [
     "clopper_pearson_lower",
     "derive_seed",
     "load_object",
+    "source_digest",
     "trial_rng",
     "wilson_interval",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import sys
@@ -51,7 +52,13 @@ class Registry:
             return load_object(self.rows[name])
         for point in entry_points(group=self.group):
             if point.name == name:
-                return point.load()
+                try:
+                    return point.load()
+                except Exception as error:
+                    raise UsageError(
+                        f"{self.what} {name!r}, plugged in as {point.value!r}, cannot be loaded: "
+                        f"{error!r}"
+                    ) from error
         if ":" in name:
             return load_object(name)
         raise UnknownNameError(self.what, name, self.names(), self.hint)
@@ -68,6 +75,8 @@ def load_object(spec: str) -> Any:
         raise UsageError(f"{spec!r} is no module_or_file:Name")
     if place.endswith(".py"):
         module = _load_file(Path(place).expanduser().resolve())
+    elif place.startswith("."):
+        raise UsageError(f"{spec!r}: a module is named from its top, without a leading dot")
     else:
         try:
             module = importlib.import_module(place)
@@ -78,6 +87,8 @@ def load_object(spec: str) -> Any:
                 f"{spec!r}: there is no module {place!r} "
                 "(for a file, write its path: path/to/file.py:Name)"
             ) from error
+        except Exception as error:
+            raise UsageError(f"{place} failed while loading: {error!r}") from error
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
@@ -105,3 +116,19 @@ def _load_file(path: Path) -> Any:
         del sys.modules[name]
         raise UsageError(f"{path} failed while loading: {error!r}") from error
     return module
+
+
+def source_digest(thing: Any) -> str | None:
+    """Return a digest of the file in which a class, a function or an object's class is written.
+
+    None for what is part of vlmfail, whose version tells, and where there is no file.
+    """
+    kind = thing if hasattr(thing, "__qualname__") else type(thing)
+    name = getattr(kind, "__module__", None) or ""
+    path = getattr(sys.modules.get(name), "__file__", None)
+    if name.partition(".")[0] == "vlmfail" or path is None:
+        return None
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+    except OSError:
+        return None

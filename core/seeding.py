@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from enum import IntEnum
+from functools import lru_cache
 
 import numpy as np
 
@@ -34,6 +35,7 @@ def check_seed(seed: object) -> int:
     return value
 
 
+@lru_cache(maxsize=4096)
 def key_words(key: str) -> tuple[int, ...]:
     """Return eight 32-bit words of SHA-256 of `key`: stable across processes and versions."""
     digest = hashlib.sha256(key.encode()).digest()

@@ -92,11 +92,29 @@ class Evaluator(Generic[C]):
         self.stored: Callable[[str, int], TrialRecord | None] | None = None
         self._concurrency = concurrency
         self._writing = Lock()
-        build = partial(_build_preparer, domain, renderer)
-        self._executor: Executor[Job, PreparedTrial] = (
-            SerialExecutor(build) if workers == 1 else ProcessExecutor(build, workers)
-        )
+        self._renderer = renderer
+        self._workers = workers
+        self._executor = self._make_executor()
         self.start(run_seed)
+
+    def _make_executor(self) -> Executor[Job, PreparedTrial]:
+        build = partial(_build_preparer, self.domain, self._renderer)
+        return (
+            SerialExecutor(build) if self._workers == 1 else ProcessExecutor(build, self._workers)
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the search's state; workers are re-made, and a run's store stays behind."""
+        left = ("_executor", "_writing", "on_trial", "stored")
+        return {name: value for name, value in vars(self).items() if name not in left}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore, with workers of its own."""
+        vars(self).update(state)
+        self._writing = Lock()
+        self.on_trial = None
+        self.stored = None
+        self._executor = self._make_executor()
 
     def start(self, run_seed: int) -> None:
         """Forget everything and start a new search."""

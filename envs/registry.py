@@ -46,6 +46,11 @@ ENVS: tuple[EnvRow, ...] = (
     ),
 )
 
+DOMAIN_PARTS = (
+    "name", "attempts", "space", "sample_scene", "question", "truth", "unseen", "direction",
+    "make_renderer",
+)  # fmt: skip
+
 DOMAINS = Registry("domain", "vlmfail.domains", {}, "See `vlmfail list`.")
 
 
@@ -77,7 +82,8 @@ def domain_class(env: str) -> Any:
         return load_object(row.domain)
     if ":" in env or env in DOMAINS.names():
         return DOMAINS.load(env)
-    raise UnknownNameError("env", env, [row.id for row in ENVS], "See `vlmfail list`.")
+    known = [*(row.id for row in ENVS), *DOMAINS.names()]
+    raise UnknownNameError("env", env, known, "See `vlmfail list`.")
 
 
 def domain_options(env: str) -> list[str]:
@@ -101,8 +107,11 @@ def make_domain(env: str, **options: Any) -> Domain[Any]:
     made = domain_class(env)
     try:
         domain: Domain[Any] = made(**options)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise UsageError(f"{env}: {error}") from error
+    missing = [name for name in DOMAIN_PARTS if not hasattr(domain, name)]
+    if missing:
+        raise UsageError(f"{env} is no domain: it lacks {', '.join(missing)}")
     return domain
 
 

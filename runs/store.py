@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import sqlite3
@@ -46,7 +47,12 @@ class LoggedEvaluation:
 
 def dump_json(value: Any, *, indent: int | None = None) -> str:
     """Return strict JSON: NaN and infinities are null, numpy numbers are numbers."""
-    return json.dumps(to_plain(value), allow_nan=False, ensure_ascii=False, indent=indent)
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False, indent=indent)
+        text.encode()  # a lone surrogate is no text
+        return text
+    except (TypeError, ValueError):  # something that is no plain JSON value: convert it all
+        return json.dumps(to_plain(value), allow_nan=False, ensure_ascii=False, indent=indent)
 
 
 def to_plain(value: Any) -> Any:
@@ -117,6 +123,7 @@ class RunStore:
             db = sqlite3.connect(temporary)
             db.executescript(_SCHEMA)
             db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA_VERSION),))
+            db.execute("INSERT INTO meta VALUES ('config', ?)", (_digest(to_plain(config)),))
             db.commit()
             db.close()
             os.replace(temporary, folder / "trials.sqlite")
@@ -143,11 +150,13 @@ class RunStore:
         lock = None
         try:
             lock = cls._acquire(folder) if write else None
-            store = cls(folder, cls._connect(folder), lock)
+            store = cls(folder, cls._connect(folder, write), lock)
             schema = store.meta("schema")
-        except (sqlite3.DatabaseError, OSError) as error:
+        except (sqlite3.DatabaseError, OSError, RunFolderError) as error:
             if lock is not None:
                 os.close(lock)
+            if isinstance(error, RunFolderError):
+                raise
             raise RunFolderError(f"the run folder {folder} cannot be read: {error}") from error
         if schema != str(SCHEMA_VERSION):
             store.close()
@@ -186,7 +195,14 @@ class RunStore:
         return handle
 
     @staticmethod
-    def _connect(folder: Path) -> sqlite3.Connection:
+    def _connect(folder: Path, write: bool = True) -> sqlite3.Connection:
+        if not write and not os.access(folder, os.W_OK):
+            # On a read-only medium SQLite cannot make its files beside the database; it needs
+            # none when no log is left.
+            log = folder / "trials.sqlite-wal"
+            how = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
+            place = (folder / "trials.sqlite").absolute().as_uri()
+            return sqlite3.connect(f"{place}?{how}", uri=True, check_same_thread=False)
         # The trials of a batch finish on several threads; the evaluator serialises the writes.
         db = sqlite3.connect(folder / "trials.sqlite", timeout=30, check_same_thread=False)
         db.execute("PRAGMA journal_mode=WAL")
@@ -215,12 +231,18 @@ class RunStore:
             raise RunFolderError(f"{self.path / 'run.json'} cannot be read: {error}") from error
         if not isinstance(value, dict):
             raise RunFolderError(f"{self.path / 'run.json'} holds no object")
+        if self.meta("config") not in (None, _digest(value)):
+            raise RunFolderError(
+                f"{self.path / 'run.json'} was edited after the run was made, so it no longer says "
+                "how the trials came about: restore it, or search anew with another --out"
+            )
         return value
 
     def meta(self, name: str) -> str | None:
         """Return a state value such as ``"status"``."""
-        row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return None if row is None else str(row[0])
+        with guard_read(self.path):
+            row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+            return None if row is None else str(row[0])
 
     def set_meta(self, name: str, value: str) -> None:
         """Set a state value."""
@@ -235,7 +257,7 @@ class RunStore:
         with guard_disk(self.path):
             if picture is not None:
                 target = self.picture_path(picture.sha256)
-                if not target.exists():
+                if not (target.exists() and target.stat().st_size == len(picture.png)):
                     write_atomically(target, picture.png)
             values = [getattr(record.trial, name) for name in _TRIAL_FIELDS]
             values += [getattr(record, name) for name in _RECORD_FIELDS]
@@ -248,20 +270,23 @@ class RunStore:
 
     def get(self, key: str, index: int) -> TrialRecord | None:
         """Return one trial, or None."""
-        row = self._db.execute(
-            f"SELECT {', '.join(_COLUMNS)} FROM trials WHERE key = ? AND idx = ?", (key, index)
-        ).fetchone()
-        return None if row is None else _record(row)
+        with guard_read(self.path):
+            row = self._db.execute(
+                f"SELECT {', '.join(_COLUMNS)} FROM trials WHERE key = ? AND idx = ?", (key, index)
+            ).fetchone()
+            return None if row is None else _record(row)
 
     def records(self) -> Iterator[TrialRecord]:
         """Yield all trials, ordered by key and index."""
-        rows = self._db.execute(f"SELECT {', '.join(_COLUMNS)} FROM trials ORDER BY key, idx")
-        for row in rows:
-            yield _record(row)
+        with guard_read(self.path):
+            rows = self._db.execute(f"SELECT {', '.join(_COLUMNS)} FROM trials ORDER BY key, idx")
+            for row in rows:
+                yield _record(row)
 
     def count(self) -> int:
         """Number of stored trials."""
-        return int(self._db.execute("SELECT COUNT(*) FROM trials").fetchone()[0])
+        with guard_read(self.path):
+            return int(self._db.execute("SELECT COUNT(*) FROM trials").fetchone()[0])
 
     def delete_trials(self, outcomes: Sequence[Outcome]) -> int:
         """Delete the trials of some outcomes and the whole evaluation log; return how many."""
@@ -293,13 +318,14 @@ class RunStore:
 
     def evaluation_log(self) -> list[LoggedEvaluation]:
         """Return the log in order."""
-        rows = self._db.execute(
-            "SELECT step, batch, key, candidate, indices FROM evaluations ORDER BY step"
-        )
-        return [
-            LoggedEvaluation(step, batch, key, json.loads(candidate), tuple(json.loads(indices)))
-            for step, batch, key, candidate, indices in rows
-        ]
+        with guard_read(self.path):
+            rows = self._db.execute(
+                "SELECT step, batch, key, candidate, indices FROM evaluations ORDER BY step"
+            )
+            return [
+                LoggedEvaluation(step, batch, key, json.loads(c), tuple(json.loads(indices)))
+                for step, batch, key, c, indices in rows
+            ]
 
     # -- pictures -----------------------------------------------------------------------------
 
@@ -308,13 +334,19 @@ class RunStore:
         return self.path / "images" / f"{sha256}.png"
 
     def picture(self, sha256: str | None) -> Picture | None:
-        """Return a stored picture, or None when it is missing."""
+        """Return a stored picture, or None when it is missing or no longer what the model saw."""
         if sha256 is None:
             return None
         try:
-            return Picture(self.picture_path(sha256).read_bytes())
+            found = Picture(self.picture_path(sha256).read_bytes())
         except OSError:
             return None
+        return found if found.sha256 == sha256 else None
+
+
+def _digest(config: Any) -> str:
+    text = json.dumps(config, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _record(row: Sequence[Any]) -> TrialRecord:
@@ -344,11 +376,23 @@ def write_atomically(target: Path, data: bytes) -> None:
 
 
 @contextlib.contextmanager
+def guard_read(folder: Path) -> Iterator[None]:
+    """Turn a damaged or locked database into one clear line."""
+    try:
+        yield
+    except (sqlite3.Error, ValueError, TypeError, KeyError) as error:
+        raise RunFolderError(
+            f"the run folder {folder} cannot be read: {error}. If its database is damaged, no "
+            "number of it can be trusted: restore it, or search anew with another --out"
+        ) from error
+
+
+@contextlib.contextmanager
 def guard_disk(folder: Path) -> Iterator[None]:
     """Turn a full or failing disk into one clear line; what was written before is kept."""
     try:
         yield
-    except (OSError, sqlite3.OperationalError) as error:
+    except (OSError, sqlite3.Error) as error:
         text = str(error)
         full = "full" in text or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
         what = "the disk is full" if full else text

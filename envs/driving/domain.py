@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from pathlib import Path
 from typing import Literal
@@ -62,6 +63,17 @@ class DrivingDomain:
         self.prompt = prompt(folder)
         self.space: ConceptSetSpace = self.rules.space(self.catalogue, max_size)
         self._question = self.prompt.question()
+
+    def identity(self) -> dict[str, str]:
+        """Return the versions of the domain's data and a digest of it, for a run's record."""
+        parts = (self.catalogue, self.rules, self.prompt)
+        text = "".join(part.model_dump_json() for part in parts)
+        return {
+            "catalogue": self.catalogue.version,
+            "rules": self.rules.version,
+            "prompt": self.prompt.version,
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        }
 
     def sample_scene(self, candidate: frozenset[str], rng: np.random.Generator) -> DrivingScene:
         """Sample a scene of a concept set.

@@ -18,8 +18,10 @@ import vlmfail
 from vlmfail.agents.agent import SearchAgent
 from vlmfail.analysis.metrics import outcome_counts
 from vlmfail.core import AgentError, EnvironmentFault, Outcome, RunFolderError, UsageError
+from vlmfail.envs.failure_env import FailureEnv
+from vlmfail.envs.options import EnvOptions
 from vlmfail.runs.store import RunStore
-from vlmfail.testing.toy import ToyModel
+from vlmfail.testing.toy import ToyDomain, ToyModel
 
 ENV = "vlmfail.testing.toy:ToyDomain"
 MODEL = "vlmfail.testing.toy:ToyModel"
@@ -382,3 +384,112 @@ def test_rows_are_used_again_when_the_log_was_not_written(tmp_path: Path) -> Non
     resumed = vlmfail.resume(tmp_path / "r")
     assert content(resumed) == whole
     assert {r.seconds_model for r in resumed.records.values()} == {77}
+
+
+def stop(progress: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_run_on_a_made_environment_resumes_with_its_options(tmp_path: Path) -> None:
+    import gymnasium as gym
+
+    def made() -> Any:
+        return gym.make(
+            "VLMFail-Driving-v0",
+            model="vlmfail.testing.toy:guess",
+            trials=1,
+            budget=3,
+            max_size=1,
+        )
+
+    vlmfail.search(made(), "random", out=tmp_path / "r", batch=1, progress=stop).close()
+    resumed = vlmfail.resume(tmp_path / "r")
+    assert resumed.config["env_args"] == {"max_size": 1}
+    assert content(resumed) == content(vlmfail.search(made(), "random", batch=1))
+
+
+def test_a_run_on_an_environment_built_by_hand_asks_for_it(tmp_path: Path) -> None:
+    def env() -> FailureEnv:
+        return FailureEnv(ToyDomain(2), EnvOptions(model=MODEL, trials=3, budget=60))
+
+    vlmfail.search(env(), "random", out=tmp_path / "r", progress=stop).close()
+    with pytest.raises(UsageError, match="env="):
+        vlmfail.resume(tmp_path / "r")
+    resumed = vlmfail.resume(tmp_path / "r", env=env())
+    assert content(resumed) == content(vlmfail.search(env(), "random"))
+
+
+def test_changed_domain_data_is_another_search(tmp_path: Path) -> None:
+    import shutil
+
+    from vlmfail.envs.driving import domain
+
+    data = tmp_path / "data"
+    data.mkdir()
+    source = Path(domain.__file__).parent / "rules.json"
+    shutil.copy(source, data / "rules.json")
+
+    def run() -> None:
+        vlmfail.search(
+            "VLMFail-Driving-v0",
+            "random",
+            model="vlmfail.testing.toy:guess",
+            budget=1,
+            trials=1,
+            env_args={"data": str(data)},
+            out=tmp_path / "r",
+            progress=stop,
+        ).close()
+
+    run()
+    text = source.read_text(encoding="utf-8")
+    changed = text.replace('"continue"', '"slow_down"', 1)
+    assert changed != text
+    (data / "rules.json").write_text(changed, encoding="utf-8")
+    with pytest.raises(RunFolderError, match="domain_data"):
+        run()
+
+
+def test_a_capped_run_goes_on_with_a_higher_cap(tmp_path: Path) -> None:
+    def run(cap: int | None) -> vlmfail.Run:
+        env = FailureEnv(
+            ToyDomain(),
+            EnvOptions(model=ToyModel(requests=1), trials=3, budget=60, max_requests=cap),
+        )
+        return vlmfail.search(env, "random", out=tmp_path / "r")
+
+    assert run(10).status == "capped"
+    assert run(25).calls == 25
+    assert run(None).status == "finished"
+
+
+def test_an_agent_with_the_three_methods_alone_runs(tmp_path: Path) -> None:
+    class Bare:
+        def bind(self, space: Any, *, seed: int, trials: int, budget: int) -> None:
+            self.left = [frozenset({"cat"}), frozenset({"dog"})]
+
+        def ask(self, n: int) -> list[Any]:
+            batch, self.left = self.left[:n], self.left[n:]
+            return batch
+
+        def tell(self, evaluations: Sequence[Any]) -> None:
+            pass
+
+    run = search(Bare())
+    assert run.calls == 6
+    assert run.config["searcher"]["name"] == "custom"
+
+
+@pytest.mark.parametrize(
+    "proposals",
+    [[(frozenset({"cat"}), 2)], [frozenset({"cat"})] * 2],
+    ids=["other trials", "repeated"],
+)
+def test_pfm_is_null_when_trials_were_not_m_once_whatever_the_agent_says(
+    proposals: list[Any],
+) -> None:
+    class Claims(Listed):
+        fixed_trials = True
+
+    assert search(Claims(proposals)).metrics["pfm"] is None
+    assert search(Claims([frozenset({"cat"})])).metrics["pfm"] is not None

@@ -189,3 +189,14 @@ class TestPlugins:
         (tmp_path / "needs.py").write_text("import no_such_package_of_mine")
         with pytest.raises(UsageError, match="no_such_package_of_mine"):
             load_object(f"{tmp_path / 'needs.py'}:X")
+
+    def test_a_broken_entry_point_is_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from importlib.metadata import EntryPoint
+
+        from vlmfail.core import plugins
+
+        point = EntryPoint("broken", "no_such_package_here:Thing", "vlmfail.no-such-group")
+        monkeypatch.setattr(plugins, "entry_points", lambda group: [point])
+        assert self.registry.names() == ["path", "broken"]
+        with pytest.raises(UsageError, match=r"'broken'.*cannot be loaded"):
+            self.registry.load("broken")

@@ -340,3 +340,20 @@ def test_registered_ids_make_and_vectorise() -> None:
 
     spec = gym.spec("VLMFail-Driving-v0")
     assert spec.vector_entry_point is not None
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_environment_pickles_before_and_after_a_step(workers: int) -> None:
+    import copy
+    import pickle
+
+    env = make(workers=workers)
+    env.reset(seed=0)
+    env.step(env.encode(frozenset({"dog"})))
+    cat = env.encode(frozenset({"cat"}))
+    again = pickle.loads(pickle.dumps(env))
+    twin = copy.deepcopy(env)
+    steps = [e.step(cat)[4]["evaluation"] for e in (env, again, twin)]
+    assert steps[0] == steps[1] == steps[2]
+    for e in (env, again, twin):
+        e.close()
