@@ -22,10 +22,15 @@ if TYPE_CHECKING:
 
 
 def emit(value: Any) -> None:
-    """Print one strict JSON object on stdout."""
-    from ..runs.store import dump_json
+    """Print one strict JSON object on stdout, whatever the terminal's encoding."""
+    from ..runs.store import dump_json, to_plain
 
-    typer.echo(dump_json(value, indent=1))
+    text = dump_json(value, indent=1)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(to_plain(value), allow_nan=False, indent=1)
+    typer.echo(text)
 
 
 def note(text: str) -> None:

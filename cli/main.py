@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -74,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from ..core.errors import VLMFailError
 
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _sound_streams()
     try:
         result = app(args=words, prog_name="vlmfail", standalone_mode=False, obj=words)
     except VLMFailError as error:
@@ -82,6 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         _complain("interrupted")
         return INTERRUPTED
+    except SystemExit as error:
+        # Only a plug-in exits here; its own exit code would pass for the search's.
+        _complain(f"stopped: a plug-in called sys.exit({error.code!r})")
+        return 3
     except BrokenPipeError:
         # The reader (head, less) has gone: nothing more to say, and nothing went wrong.
         sys.stdout = open("/dev/null", "w", encoding="utf-8")  # noqa: SIM115
@@ -100,9 +108,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(text: str) -> None:
-    print(f"vlmfail: {' '.join(text.split())}", file=sys.stderr)  # noqa: T201
+    with contextlib.suppress(OSError):  # nobody reads stderr either
+        print(f"vlmfail: {' '.join(text.split())}", file=sys.stderr)  # noqa: T201
+
+
+def _sound_streams() -> None:
+    """Let a name that the terminal's encoding lacks be shown otherwise, not end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _open_standard_files() -> None:
+    """Open what the caller closed (``>&-``): else the next file, the run's, would become stdout."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
 
 
 def run() -> None:
     """Entry point of the `vlmfail` command."""
-    sys.exit(main())
+    _open_standard_files()
+    code = main()
+    # A model's exit handlers may print: stdout has its one JSON object already.
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        if "--json" in sys.argv:
+            os.dup2(2, 1)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import gymnasium as gym
@@ -43,6 +44,8 @@ class ConceptSetSpace:
         self.rules = tuple(rules)
         if len(set(self.concepts)) != len(self.concepts):
             raise UsageError("concepts: ids must differ")
+        if isinstance(max_size, bool) or not isinstance(max_size, Integral):
+            raise UsageError(f"max_size: expected a whole number, got {max_size!r}")
         if not 1 <= max_size <= len(self.concepts):
             raise UsageError(
                 f"max_size: expected 1 to {len(self.concepts)} concepts, got {max_size}"

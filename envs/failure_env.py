@@ -76,10 +76,14 @@ class SearchState:
         self.observer.clear()
         self.uncharged = 0
 
-    def run(self, requests: Sequence[tuple[Any, int]]) -> list[Evaluation[Any]]:
-        """Evaluate valid candidates and count what was charged."""
+    def check_started(self) -> None:
+        """Raise `UsageError` before the first reset."""
         if self.run_seed is None:
             raise UsageError("call reset() before the first step")
+
+    def run(self, requests: Sequence[tuple[Any, int]]) -> list[Evaluation[Any]]:
+        """Evaluate valid candidates and count what was charged."""
+        self.check_started()
         before = self.evaluator.charged
         evaluations = self.evaluator.evaluate(requests)
         self.spent += self.evaluator.charged - before
@@ -194,6 +198,7 @@ class FailureEnv(gym.Env[F32, Action]):
     def step(self, action: Action) -> tuple[F32, float, bool, bool, dict[str, Any]]:
         """Evaluate one candidate with m fresh trials."""
         state = self.state
+        state.check_started()
         candidate = state.space.decode(action)
         violation = state.space.validate(candidate)
         evaluation = None

@@ -75,6 +75,7 @@ class FailureVectorEnv(VectorEnv[F32, npt.NDArray[Any], npt.NDArray[Any]]):
         if self._ended:
             observations, started = self.reset()
             return observations, np.zeros(self.num_envs), never, never.copy(), started
+        self.state.check_started()
         if len(actions) != self.num_envs:
             raise UsageError(f"actions: expected {self.num_envs} rows, got {len(actions)}")
         state = self.state

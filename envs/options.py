@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -66,6 +66,8 @@ class EnvOptions:
         names = self.count_as_fail
         if isinstance(names, str):
             names = [names]
+        if not isinstance(names, Collection):
+            raise UsageError(f"count_as_fail: expected names of outcomes, got {names!r}")
         allowed = [str(o) for o in Outcome if o not in (Outcome.PASS, Outcome.INVALID_SCENE)]
         for name in names:
             if str(name) not in allowed:

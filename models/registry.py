@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..core import VLM, Picture, Registry, Reply, UsageError
+from ..core import VLM, Picture, Registry, Reply, UsageError, source_digest
 
 MODELS = Registry(
     "model",
@@ -69,14 +69,18 @@ def make_model(spec: str | VLM) -> VLM:
 def identity(model: VLM) -> dict[str, Any]:
     """Return what a run's config keeps of `model`, as JSON values.
 
-    ``name`` and ``class``, and whatever the model's own ``identity()`` adds, e.g. the digest of
-    its weights: two runs with different weights are different runs.
+    ``name`` and ``class``; ``source``, a digest of its file, for a model that is not ours, since
+    trials of two versions of a function must not be mixed in one run; and whatever the model's
+    own ``identity()`` adds, e.g. the digest of its weights.
     """
     kind: Any = model.function if isinstance(model, FunctionVLM) else type(model)
     out: dict[str, Any] = {
         "name": model.name,
         "class": f"{getattr(kind, '__module__', '?')}:{getattr(kind, '__qualname__', '?')}",
     }
+    source = source_digest(kind)
+    if source is not None:
+        out["source"] = source
     own = getattr(model, "identity", None)
     if callable(own):
         said = own()

@@ -32,7 +32,7 @@ def checked_reply(said: object) -> Reply:
 
 
 def printable(text: str) -> str:
-    """Return `text` as plain str, lone surrogates written out as ``\\udc80``."""
+    """Return `text` as plain str, lone surrogates written out as escapes."""
     return str.__str__(text).encode("utf-8", "backslashreplace").decode("utf-8")
 
 

@@ -30,7 +30,10 @@ def cache_folder() -> Path | None:
     named = os.environ.get("VLMFAIL_CACHE")
     if named is not None:
         return Path(named) if named else None
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:  # a user without a home, as in some containers
+        return None
     return Path(base) / "vlmfail"
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..core import Evaluation, Logger, Registry, TrialRecord, UsageError
+from ..core import EnvironmentFault, Evaluation, Logger, Registry, TrialRecord, UsageError
 from .store import dump_json
 
 LOGGERS = Registry("logger", "vlmfail.loggers", {"jsonl": "vlmfail.runs.loggers:JsonLinesLogger"})
@@ -26,8 +26,14 @@ class JsonLinesLogger:
         self._path = Path(path)
 
     def _write(self, mode: str, value: Mapping[str, Any]) -> None:
-        with self._path.open(mode, encoding="utf-8") as file:
-            file.write(dump_json(value) + "\n")
+        try:
+            with self._path.open(mode, encoding="utf-8") as file:
+                file.write(dump_json(value) + "\n")
+        except OSError as error:
+            raise EnvironmentFault(
+                f"cannot write the log {self._path} ({error.strerror}): choose another place with "
+                "--log jsonl=FILE. Finished trials are kept: the same command continues"
+            ) from error
 
     def start(self, config: Mapping[str, Any]) -> None:
         """Write the configuration."""

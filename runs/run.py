@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..core import Evaluation, Outcome, Tally, TrialRecord
+from ..core import Evaluation, Outcome, RunFolderError, Tally, TrialRecord
 from .store import RunStore
 
 
@@ -35,8 +35,30 @@ class RunData:
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """The run's configuration (`run.json`)."""
-        return self.store.config
+        """The run's configuration (`run.json`).
+
+        Raises:
+            RunFolderError: When it cannot be what a search wrote.
+        """
+        config = self.store.config
+        try:
+            sound = (
+                int(config["trials"]) >= 1
+                and int(config["budget"]) >= 1
+                and 0 < float(config["threshold"]) <= 1
+                and all(
+                    Outcome(name) not in (Outcome.PASS, Outcome.INVALID_SCENE)
+                    for name in config.get("count_as_fail", ())
+                )
+                and all(isinstance(config.get(n, {}), dict) for n in ("searcher", "model", "caps"))
+            )
+        except (KeyError, TypeError, ValueError):
+            sound = False
+        if not sound:
+            raise RunFolderError(
+                f"{self.path / 'run.json'} is not what a search wrote: restore it, or search anew"
+            )
+        return config
 
     @property
     def status(self) -> str:

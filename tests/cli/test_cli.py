@@ -140,13 +140,12 @@ def test_replay_finds_a_set_in_any_order(search, cli):
     assert cli("replay", "mine", f"{turned}#0", "--json").json["key"] == key
 
 
-def test_rerender_notices_a_changed_world(search, cli, tmp_path):
+def test_rerender_notices_a_changed_world(search, cli, tmp_path, monkeypatch):
     search("--out", "mine")
-    world = tmp_path / "other.py"
-    world.write_text((tmp_path / "world.py").read_text().replace("(6, 8, 3)", "(8, 8, 3)"))
-    config = json.loads((tmp_path / "mine" / "run.json").read_text())
-    config["env"] = "other.py:Small"
-    (tmp_path / "mine" / "run.json").write_text(json.dumps(config))
+    world = tmp_path / "world.py"
+    world.write_text(world.read_text().replace("(6, 8, 3)", "(8, 8, 3)"))
+    for name in [name for name in sys.modules if name.startswith("vlmfail_plugin_world")]:
+        monkeypatch.delitem(sys.modules, name)
     shown = cli("replay", "mine", 1, "--rerender")
     assert shown.code == 1
     assert "another picture" in shown.out
