@@ -2,10 +2,13 @@
 
     python -m vlmfail.benchmarks.search_overhead [--sets 200] [--seeds 3] [--json]
 
-The searcher runs on the driving space with an instant simulated model. Its `bind`, `ask` and
-`tell` are timed; beside them, in the same run and on the same data, what one refit of
-scikit-learn's `GaussianProcessRegressor(DotProduct() + WhiteKernel())` and its prediction for all
-valid sets take: a straightforward Algorithm 2 (Revelio) needs that once a batch.
+Two figures a searcher, on the driving space: the searcher alone (`bind`, `ask`, `tell` on an
+instant simulated model), and the whole search as a user runs it (`vlmfail.search` into a run
+folder), less the seconds that its trials spent on sampling, rendering and in the model: judging,
+budget, store and pictures on disk included. Beside them, in the same run and on the same data,
+what one refit of scikit-learn's `GaussianProcessRegressor(DotProduct() + WhiteKernel())` and its
+prediction for all valid sets take: a straightforward Algorithm 2 (Revelio) needs that once a
+batch.
 """
 
 from __future__ import annotations
@@ -14,19 +17,24 @@ import argparse
 import json
 import os
 import platform
+import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from ..core import Picture, Reply
 from ..envs.concept_sets import ConceptSetSpace
 from ..envs.driving.catalogue import catalogue
 from ..envs.driving.rules import rules
+from ..envs.failure_env import FailureEnv
+from ..envs.options import EnvOptions
 from ..searchers import make_searcher, searcher_names
 from ..testing.simulated import AdditiveRates, Drive, SimulatedTrials
+from ..testing.toy import ToyDomain
 
 #: Milliseconds a set that the built-in searchers are to stay below.
 TARGET_MS = 5.0
@@ -86,6 +94,54 @@ def searcher_run(name: str, sets: int, seed: int, trials: int = 5, batch: int = 
     )
 
 
+class PaintedDomain(ToyDomain):
+    """The driving space with flat pictures: everything of a search but the tracer."""
+
+    name = "painted driving"
+
+    def __init__(self) -> None:
+        """Take the driving space anew."""
+        super().__init__()
+        self.space = fresh_space()
+
+
+class RateModel:
+    """Answers wrongly at the rates of a landscape; deterministic in (prompt, seed)."""
+
+    name = "rates"
+
+    def __init__(self, rate: Callable[[frozenset[str]], float]) -> None:
+        """Keep the landscape."""
+        self._rate = rate
+
+    def answer(self, images: Sequence[Picture], prompt: str, *, seed: int) -> Reply:
+        """Answer with a letter."""
+        lines = prompt.splitlines()
+        concepts = json.loads(lines[0].removeprefix("Concepts: "))
+        yes = bool(images[0].pixels[0, 0, 0])
+        yes ^= np.random.default_rng(seed).random() < self._rate(frozenset(concepts))
+        word = ") yes:" if yes else ") no:"
+        letter = next(line[0] for line in lines if line[1:].startswith(word))
+        return Reply(f"ANSWER: {letter}")
+
+
+def whole_search_ms(name: str, sets: int, seed: int, trials: int = 5, batch: int = 8) -> float:
+    """Return what a whole search costs beside rendering and the model, ms a set."""
+    from .. import search
+
+    domain = PaintedDomain()
+    model = RateModel(AdditiveRates(domain.space, seed=seed))
+    options = EnvOptions(model=model, trials=trials, budget=sets * trials)
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        run = search(FailureEnv(domain, options), name, seed=seed, batch=batch, out=f"{folder}/run")
+        seconds = time.perf_counter() - started
+        spent = sum(r.seconds_render + r.seconds_model for r in run.records.values())
+        count = len(run.evaluations)
+        run.close()
+    return 1000.0 * (seconds - spent) / count
+
+
 def reference_ms(run: Drive) -> float:
     """Return the time of one scikit-learn refit and prediction over the data of `run`, ms."""
     from sklearn.exceptions import ConvergenceWarning
@@ -124,9 +180,13 @@ def measure(
     # Imports and first-use costs of libraries are paid once a process, not once a set.
     for name in names:
         searcher_run(name, min(sets, 40), 0, batch=batch)
+        whole_search_ms(name, min(sets, 40), 0, batch=batch)
     for name in names:
         runs = [searcher_run(name, sets, seed, batch=batch) for seed in range(seeds)]
-        rows.append(Overhead.of(name, sets, [1000 * r.seconds / len(r.keys) for r in runs]))
+        alone = [1000 * r.seconds / len(r.keys) for r in runs]
+        rows.append(Overhead.of(f"{name}, the searcher alone", sets, alone))
+        whole = [whole_search_ms(name, sets, seed, batch=batch) for seed in range(seeds)]
+        rows.append(Overhead.of(f"{name}, the whole search", sets, whole))
         if name == names[-1]:
             reference = [reference_ms(run) for run in runs]
     rows.append(Overhead.of(REFERENCE, sets, reference))

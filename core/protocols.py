@@ -157,8 +157,12 @@ class Domain(Protocol[C]):
     """
 
     name: str
-    space: CandidateSpace[C]
     attempts: int
+
+    @property
+    def space(self) -> CandidateSpace[C]:
+        """The candidates."""
+        ...
 
     def sample_scene(self, candidate: C, rng: np.random.Generator) -> Scene:
         """Sample a scene; raises `SceneError` when the objects cannot be placed."""

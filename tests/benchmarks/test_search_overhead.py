@@ -12,7 +12,13 @@ def test_command_prints_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert search_overhead.main([*arguments, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     rows = document["milliseconds_per_set"]
-    assert [row["method"] for row in rows] == ["random", "gpts", search_overhead.REFERENCE]
+    assert [row["method"] for row in rows] == [
+        "random, the searcher alone",
+        "random, the whole search",
+        "gpts, the searcher alone",
+        "gpts, the whole search",
+        search_overhead.REFERENCE,
+    ]
     assert all(0 < row["median"] <= row["max"] for row in rows)
     assert {row["sets"] for row in rows} == {24}
 
