@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from numbers import Integral
 from typing import Any
 
 import gymnasium as gym
@@ -44,7 +43,7 @@ class ConceptSetSpace:
         self.rules = tuple(rules)
         if len(set(self.concepts)) != len(self.concepts):
             raise UsageError("concepts: ids must differ")
-        if isinstance(max_size, bool) or not isinstance(max_size, Integral):
+        if isinstance(max_size, bool) or not isinstance(max_size, (int, np.integer)):
             raise UsageError(f"max_size: expected a whole number, got {max_size!r}")
         if not 1 <= max_size <= len(self.concepts):
             raise UsageError(

@@ -7,6 +7,8 @@ import numbers
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ..core import Reply, Usage
 
 
@@ -59,4 +61,4 @@ def _usage(usage: object) -> Usage:
 
 
 def _count(value: object) -> int | None:
-    return int(value) if isinstance(value, numbers.Integral) and value >= 0 else None
+    return int(value) if isinstance(value, (int, np.integer)) and value >= 0 else None
