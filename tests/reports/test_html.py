@@ -1,34 +1,13 @@
 from __future__ import annotations
 
-from html.parser import HTMLParser
-
 import pytest
 
 from vlmfail.reports.html import render_report, write_report
 from vlmfail.testing.made_runs import make_run
 
-HOSTILE = '</script><img src=x onerror=alert(1)>" onmouseover="x \' & {{ 7*7 }} <b>$a$'
+from .pages import HOSTILE, Page, run_with
+
 SETS = [(["rain", "night"], "fffff"), (["fog"], "fffpp"), (["sun"], "ppppp"), (["ice"], "eeeee")]
-
-
-class Page(HTMLParser):
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, tuple[str, ...]]] = []
-        self.urls: list[str] = []
-        self.text: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, tuple(name for name, _ in attrs)))
-        self.urls += [v for k, v in attrs if k in ("src", "href", "xlink:href", "srcset") and v]
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-    @property
-    def words(self) -> str:
-        return " ".join(" ".join(self.text).split())
 
 
 def page(run) -> Page:
@@ -81,30 +60,7 @@ def test_loads_nothing_and_runs_nothing(tmp_path):
 
 
 def test_hostile_text_adds_no_element_and_no_attribute(tmp_path):
-    def run(name, text):
-        return make_run(
-            tmp_path / name,
-            [([f"fog{text}", "night"], "fffff"), (["sun"], "u")],
-            pictures=True,
-            trial={
-                "reply": f"A{text} reply\nANSWER: A",
-                "answer": f"go{text}",
-                "expected": f"stop{text}",
-                "rule": f"A1{text}",
-                "direction": f"over{text}",
-                "note": f"note{text}",
-            },
-            record={"scene": {"truth_reason": f"rule{text}: reason{text}"}},
-            config={
-                "env": f"Env{text}",
-                "searcher": {"name": "s", "spec": f"s{text}", "fixed_trials": True},
-                "model": {"spec": f"m{text}", f"key{text}": f"value{text}"},
-                "command": f"vlmfail{text}",
-            },
-            status=f"interrupted{text}",
-        )
-
-    plain, hostile = page(run("plain", "")), page(run("hostile", HOSTILE))
+    plain, hostile = (page(run_with(tmp_path / n, t)) for n, t in (("p", ""), ("h", HOSTILE)))
     assert hostile.elements == plain.elements
     assert hostile.words.count("onerror=alert(1)") > 10, "shown as text"
     assert "49" not in hostile.words.replace("0.49", ""), "no template is evaluated"
