@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -132,13 +133,16 @@ def ask_model(
     question, truth = prepared.question, prepared.truth
     sequence = trial_sequence(run_seed, prepared.key, prepared.index, Stream.MODEL)
     seed = int(sequence.generate_state(1)[0])
+    process = os.getpid()
     start = time.perf_counter()
     try:
-        reply = checked_reply(model.answer([prepared.picture], question.prompt, seed=seed))
+        reply = checked_reply(model.answer([_copy(prepared.picture)], question.prompt, seed=seed))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a model that calls sys.exit() must not end the run
         reply = Reply("", finish_reason="error", raw={"error": fault(error)})
+    if os.getpid() != process:
+        os._exit(1)  # a child that the model forked: one process alone goes on with the run
     seconds = time.perf_counter() - start
     outcome, answer, note = classify(reply, question)
     raw = _plain({**reply.raw, "finish_reason": reply.finish_reason})
@@ -174,6 +178,14 @@ def ask_model(
         seconds_render=prepared.seconds,
         seconds_model=seconds,
     )
+
+
+def _copy(picture: Picture) -> Picture:
+    """Return a picture for the model to do with as it likes: the record keeps its own."""
+    shown = Picture(picture.png)
+    if "pixels" in vars(picture):
+        shown.__dict__["pixels"] = picture.pixels
+    return shown
 
 
 def _plain(raw: Mapping[str, Any]) -> Mapping[str, Any]:

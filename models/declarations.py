@@ -18,7 +18,7 @@ Kind = Literal["option", "abstain", "conflict", "foreign", "nothing"]
 _FLAGS = re.IGNORECASE
 _INVISIBLE = re.compile(
     "\x1b\\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00ad\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u2064\u2066-\u2069\ufeff\ud800-\udfff]"
+    "\u2060-\u2064\u2066-\u2069\ufeff\ufffd\ud800-\udfff]"
 )
 _LATEX = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|rm|fbox)\s*\{([^{}]*)\}")
 _BOXED = re.compile(r"\\boxed\s*\{([^{}]*)\}")

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..core import VLM, Picture, Registry, Reply, UsageError, source_digest
+from ..core import VLM, Picture, Registry, Reply, UsageError, VLMFailError, source_digest
 
 MODELS = Registry(
     "model",
@@ -106,7 +106,14 @@ def _as_model(found: Any, spec: str) -> VLM:
             ) from error
         except ValueError:
             pass  # a class whose signature Python does not know: calling it will tell
-        found = found()
+        try:
+            found = found()
+        except VLMFailError:
+            raise
+        except Exception as error:
+            raise UsageError(
+                f"model {spec!r}: making it failed: {type(error).__name__}: {error}"
+            ) from error
     if callable(getattr(found, "answer", None)):
         if not isinstance(getattr(found, "name", None), str):
             try:

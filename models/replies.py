@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,12 +12,14 @@ import numpy as np
 
 from ..core import Reply, Usage
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 
 def checked_reply(said: object) -> Reply:
     """Return what a model said as a `Reply` that can be judged, stored and printed.
 
-    Bare text is a reply. Lone surrogates, which no file may hold, are written out; counts that
-    are no numbers are unknown.
+    Bare text is a reply. Lone surrogates, which no file may hold, are replaced; counts
+    that are no numbers are unknown.
 
     Raises:
         TypeError: When it is neither text nor a `Reply` with text: no answer was given, which is
@@ -34,8 +37,8 @@ def checked_reply(said: object) -> Reply:
 
 
 def printable(text: str) -> str:
-    """Return `text` as plain str, lone surrogates written out as escapes."""
-    return str.__str__(text).encode("utf-8", "backslashreplace").decode("utf-8")
+    """Return `text` as plain str with U+FFFD in place of lone surrogates."""
+    return _SURROGATE.sub("\ufffd", str.__str__(text))
 
 
 def fault(error: BaseException) -> str:

@@ -249,3 +249,32 @@ def test_mentions_without_a_declaration_are_unparsed(said):
 def test_any_text_gives_an_option_or_a_reason(text):
     parsed = parse_choice(text, QUESTION)
     assert (parsed.option in IDS) != (parsed.outcome is Outcome.UNPARSED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ANSWER: B\0", "ANSWER:\u200b B", "\u200fANSWER:\u200f B\u200e", "\x1b[31mANSWER: B\x1b[0m",
+     "ANSWER: B \udcff", "ANSWER: B\ufffd"],
+    ids=ascii,
+)  # fmt: skip
+def test_characters_that_are_not_seen_hide_no_answer(text):
+    assert parse_choice(text, QUESTION).option == QUESTION.by_letter("B").id
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["ANSWER:", ".\n", "I choose ", "answer is ", "<think>", "<answer>", "\n", "ANSWER: A\n", "_a"],
+)
+def test_runaway_replies_take_no_quadratic_time(unit):
+    import time
+
+    text = "ANSWER:" + unit * (200_000 // len(unit)) + "x"
+    start = time.process_time()
+    parse_choice(text, QUESTION)
+    assert time.process_time() - start < 5
+
+
+def test_a_reply_beyond_all_length_is_unparsed():
+    parsed = parse_choice("ANSWER: B\n" + "x\n" * 300_000, QUESTION)
+    assert parsed.outcome is Outcome.UNPARSED
+    assert parse_choice(f"<think>{'x' * 600_000}</think>ANSWER: B", QUESTION).option is not None
