@@ -9,7 +9,7 @@ import numpy as np
 
 from ...rendering.mesh import Material, Mesh
 from .town_parts import RGB, Builder, shade
-from .town_roofs import chimney, dormer, front_gable, gable_roof
+from .town_roofs import Gable, chimney, dormer, front_gable, gable_roof
 from .town_walls import BRICKS, DOORS, PANE, PLASTERS, TILES, WHITE, Facade
 
 
@@ -84,7 +84,7 @@ def detached(
         for dy in (-0.95, 0.95):
             b.box((1.08, c + dy - 0.06, 0), (1.2, c + dy + 0.06, 2.9), WHITE, Material.WOOD)
     roof_of = front_gable if across else gable_roof
-    roof_of(b, width, depth, eaves, rise, 0.45, roof, wall, material)
+    roof_of(b, Gable(width, depth, eaves, rise, 0.45, roof, wall, material))
     if across:  # a window in the gable
         gable = Facade(b, (0.02, -0.5, eaves + 0.25), (0, 1, 0), 1, 1, WHITE, Material.WOOD, frame)
         gable.bar((0, 1.0, 0, 1.1), (0.0, 0.06), frame, Material.GLOSSY)
@@ -150,7 +150,8 @@ def plain_block(
         )
     if pitched:
         roof = TILES[rng.integers(len(TILES))]
-        gable_roof(b, width, depth, height, 0.35 * depth, 0.35, roof, wall, Material.PLASTER)
+        gable = Gable(width, depth, height, 0.35 * depth, 0.35, roof, wall, Material.PLASTER)
+        gable_roof(b, gable)
     else:
         b.box(
             (-depth - 0.1, -y - 0.1, height),

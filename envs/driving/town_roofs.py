@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ...rendering.mesh import Material
 from .town_parts import RGB, Builder, shade
 from .town_walls import PANE, WHITE, Facade
 
 
-def gable_roof(
-    b: Builder,
-    width: float,
-    depth: float,
-    eaves: float,
-    rise: float,
-    over: float,
-    colour: RGB,
-    wall: RGB,
-    material: Material,
-) -> None:
+class Gable(NamedTuple):
+    """A gabled roof.
+
+    Attributes:
+        width: Of the house along y, m.
+        depth: Of the house along x, m.
+        eaves: Height of the walls under it, m.
+        rise: From the eaves to the ridge, m.
+        over: Overhang, m.
+        colour: Of the tiles.
+        wall: Colour of the gable walls.
+        material: Of the gable walls.
+    """
+
+    width: float
+    depth: float
+    eaves: float
+    rise: float
+    over: float
+    colour: RGB
+    wall: RGB
+    material: Material
+
+
+def gable_roof(b: Builder, gable: Gable) -> None:
     """Add a roof whose ridge runs along y, with its gable walls."""
+    width, depth, eaves, rise, over, colour, wall, material = gable
     ridge, y = eaves + rise, width / 2
     drop = over * rise / (depth / 2)
     front, back, middle = over, -depth - over, -depth / 2
@@ -55,18 +72,9 @@ def gable_roof(
         b.box((x - 0.07, y0, low - 0.16), (x + 0.07, y1, low - 0.03), WHITE, Material.METAL, "")
 
 
-def front_gable(
-    b: Builder,
-    width: float,
-    depth: float,
-    eaves: float,
-    rise: float,
-    over: float,
-    colour: RGB,
-    wall: RGB,
-    material: Material,
-) -> None:
+def front_gable(b: Builder, gable: Gable) -> None:
     """Add a roof whose ridge runs along x, so that a gable faces the street."""
+    width, depth, eaves, rise, over, colour, wall, material = gable
     y, ridge = width / 2, eaves + rise
     drop = over * rise / y
     low, top = eaves - drop + 0.10, ridge + 0.10

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...rendering.mesh import Material, Mesh
 from .town_parts import RGB, Builder, shade
-from .town_roofs import chimney, dormer, gable_roof
+from .town_roofs import Gable, chimney, dormer, gable_roof
 from .town_walls import BRICKS, DOORS, PLASTERS, TILES, WHITE, Facade
 
 AWNINGS: tuple[tuple[RGB, RGB], ...] = (
@@ -81,7 +81,7 @@ def terrace(
     b.box((-depth, -y, 0), (-depth + 0.2, y, height), wall, material, "+x -z")
     roof = TILES[rng.integers(len(TILES))]
     if rng.random() < 0.65:
-        gable_roof(b, width, depth, height, 0.36 * depth, 0.12, roof, wall, material)
+        gable_roof(b, Gable(width, depth, height, 0.36 * depth, 0.12, roof, wall, material))
         top = height + 0.36 * depth
         chimney(b, -depth / 2, y - 0.5, top - 1.4, top + 0.9, wall)
         for dy in (-0.22, 0.22) if storeys < 4 and rng.random() < 0.5 else ():

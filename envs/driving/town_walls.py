@@ -58,18 +58,10 @@ class Facade:
         frame: RGB = WHITE,
         near: bool = True,
     ) -> None:
-        """Begin a wall.
+        """Begin a wall whose measures and looks are those of `Builder.wall`.
 
-        Args:
-            b: Takes the pieces.
-            origin: Lower corner, on the left seen from outside.
-            along: Horizontal unit vector to the right seen from outside.
-            width: m.
-            height: m.
-            colour: sRGB.
-            material: Of the wall.
-            frame: Colour of window frames.
-            near: Whether windows are recessed; far ones lie flat on the wall.
+        Window frames get the colour `frame`; windows are recessed where `near`, far ones lie flat
+        on the wall.
         """
         self.near = near
         self.b, self.colour, self.material, self.frame = b, colour, material, frame

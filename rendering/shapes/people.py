@@ -43,7 +43,6 @@ class Pose:
     gaze: float = 0.0
 
 
-STANDING = Pose()
 STEPPING = Pose(
     pelvis=(0.0, 0.59),
     lean=0.03,
