@@ -58,9 +58,26 @@ class FailureVectorEnv(VectorEnv[F32, npt.NDArray[Any], npt.NDArray[Any]]):
         return self.state.space.decode(action)
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
     ) -> tuple[F32, dict[str, Any]]:
-        """Start a new search; all sub-environments share its seed."""
+        """Start a new search.
+
+        Args:
+            seed: The run's seed; None derives the next one from the last. Of a list with one a
+                sub-environment, as Gymnasium's other vector environments take it, the first counts:
+                there is one search.
+            options: Unused.
+
+        Raises:
+            UsageError: For a list of another length, or a seed out of range.
+        """
+        if isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, str):
+            if len(seed) != self.num_envs:
+                raise UsageError(f"seed: expected {self.num_envs} seeds, got {len(seed)}")
+            seed = seed[0]
         self.state.start(seed)
         self._ended = False
         observation = self.state.observer.vector(None, self.state.evaluator.remaining)
@@ -106,8 +123,10 @@ class FailureVectorEnv(VectorEnv[F32, npt.NDArray[Any], npt.NDArray[Any]]):
         return column
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return the last trial's picture once, in mode ``rgb_array``."""
-        return (self.state.picture(),) if self.render_mode == "rgb_array" else None
+        """Return the last trial's picture `num_envs` times, in mode ``rgb_array``."""
+        if self.render_mode != "rgb_array":
+            return None
+        return tuple(self.state.picture() for _ in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Stop the workers."""

@@ -323,6 +323,26 @@ class TestVector:
             e.new for e in info["evaluation"]
         ]
 
+    def test_one_seed_a_sub_environment_is_taken_too(self) -> None:
+        envs = self.make()
+        for given, seed in ((7, 7), ([7, 8, 9], 7), (np.array([5, 6, 7]), 5), ([None] * 3, None)):
+            _, info = envs.reset(seed=given)
+            assert len(set(info["run_seed"].tolist())) == 1
+            assert seed is None or info["run_seed"][0] == seed
+        for wrong in ([7, 8], [], "123", [-1, 0, 0]):
+            with pytest.raises(UsageError, match="seed"):
+                envs.reset(seed=wrong)
+
+    def test_a_frame_a_sub_environment(self) -> None:
+        assert self.make().render() is None
+        envs = self.make(render_mode="rgb_array")
+        envs.reset(seed=0)
+        envs.step(np.stack([envs.encode(frozenset({c})) for c in ("dog", "cat", "bird")]))
+        frames = envs.render()
+        assert frames is not None
+        assert [frame.shape for frame in frames] == [(6, 8, 3)] * 3
+        assert np.array_equal(frames[0], envs.state.picture())
+
     def test_invalid_action_in_one_place(self) -> None:
         envs = self.make()
         envs.reset(seed=0)
