@@ -26,9 +26,11 @@ def list_names(
     from ..models.registry import MODELS
     from ..searchers.registry import SEARCHERS
 
-    envs = {row.id: row.title for row in ENVS} | dict.fromkeys(DOMAINS.names(), "plug-in")
-    searchers = {name: _first_line(SEARCHERS, name) for name in SEARCHERS.names()}
-    models = {name: _first_line(MODELS, name) for name in MODELS.names()}
+    envs = {row.id: f"{row.title} ({row.source})" for row in ENVS} | dict.fromkeys(
+        DOMAINS.names(), "plug-in"
+    )
+    searchers = {name: _description(SEARCHERS, name) for name in SEARCHERS.names()}
+    models = {name: _description(MODELS, name) for name in MODELS.names()}
     renderers = {name: ", ".join(ids) for name, ids in sorted(_renderers().items())}
     sections = {"envs": envs, "models": models, "searchers": searchers, "renderers": renderers}
     if as_json:
@@ -44,14 +46,12 @@ def list_names(
     return 0
 
 
-def _first_line(registry: Registry, name: str) -> str:
+def _description(registry: Registry, name: str) -> str:
     """Return what a plug-in says of itself; one that cannot be loaded says why."""
-    import inspect
-
     from ..core.errors import VLMFailError
 
     try:
-        return (inspect.getdoc(registry.load(name)) or "").partition("\n")[0]
+        return registry.describe(name)
     except (VLMFailError, ImportError) as error:
         return f"cannot be loaded: {error}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import sys
 import zlib
 from collections.abc import Mapping
@@ -40,6 +41,14 @@ class Registry:
         """Return all registered names, built-in ones first."""
         plugged = sorted(point.name for point in entry_points(group=self.group))
         return [*self.rows, *(name for name in plugged if name not in self.rows)]
+
+    def describe(self, name: str) -> str:
+        """Return what `name` stands for in one line: the first of its docstring.
+
+        Raises:
+            VLMFailError: As `load`.
+        """
+        return (inspect.getdoc(self.load(name)) or "").partition("\n")[0]
 
     def load(self, name: str) -> Any:
         """Return the object that `name` stands for.

@@ -31,8 +31,7 @@ def describe(name: str) -> str:
     Raises:
         UnknownNameError: When nothing is registered under `name`.
     """
-    text = inspect.getdoc(SEARCHERS.load(name)) or ""
-    return text.partition("\n")[0]
+    return SEARCHERS.describe(name)
 
 
 def make_searcher(

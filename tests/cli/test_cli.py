@@ -192,6 +192,8 @@ def test_list_names_everything(cli):
     assert "random" in names["searchers"]
     assert "tiny-vlm" in names["models"]
     assert names["renderers"] == ["embree"]
+    assert names["descriptions"]["envs"]["VLMFail-Driving-v0"].endswith("(Revelio)")
+    assert all(names["descriptions"]["searchers"].values())
     concepts = cli("list", "--concepts", "VLMFail-Driving-v0", "--json").json["concepts"]
     assert len(concepts["VLMFail-Driving-v0"]) == 30
     assert "cyclist" in cli("list", "--concepts").out
