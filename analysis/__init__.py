@@ -1,4 +1,8 @@
-"""Metrics and statistics of a run: what failed, how sure that is."""
+"""Metrics and statistics of a run: what failed, how sure that is.
+
+Start at `summarise`, which gives a run's metrics and failure modes; `compute_metrics` and
+`failure_modes` are its halves, `rerun_modes` tries the modes on fresh scenes.
+"""
 
 from __future__ import annotations
 

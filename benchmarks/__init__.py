@@ -1,1 +1,4 @@
-"""The benchmarks room."""
+"""Measurements behind published figures, one command a table.
+
+`search_overhead` times what searchers themselves take a trial.
+"""

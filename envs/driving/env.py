@@ -33,6 +33,7 @@ class DrivingEnv(FailureEnv):
     | D3 | it holds red and green, near and far, or lane and sidewalk |
     | D4 | it has no obstacle, person, vehicle, prop, light or intersection |
     | D5 | a modifier has no person, vehicle or prop to move |
+    | SIZE | it is empty or larger than `max_size` |
 
     ## Observation
     93 numbers in [0, 1], see `vlmfail.envs.observation.Observer`.
@@ -41,12 +42,16 @@ class DrivingEnv(FailureEnv):
     The failure rate of the step's trials.
 
     ## Episode end
-    Truncated when `budget` trials are charged; never terminated.
+    Never terminated. Truncated when `budget` trials are charged, when a cap (`max_requests`,
+    `max_total_tokens`, `max_dollars`) is reached, or after 1000 steps in a row that charged
+    nothing; `info["reason"]` says which.
 
     ## Arguments
-    `max_size` (5): largest set. All of `vlmfail.envs.options.EnvOptions`: `model`, `trials`,
-    `budget`, `renderer` (`embree`), `workers`, `concurrency`, `count_as_fail`, `max_requests`,
-    `max_total_tokens`, `max_dollars`, `lifetime_budget`, `render_mode`.
+    `max_size` (5): largest set. `data` (packaged): a folder with any of `catalogue.json`,
+    `rules.json` and `prompt.json` that replace the packaged ones. All of
+    `vlmfail.envs.options.EnvOptions`: `model`, `trials`, `budget`, `renderer` (`embree`),
+    `workers`, `concurrency`, `count_as_fail`, `max_requests`, `max_total_tokens`, `max_dollars`,
+    `lifetime_budget`, `render_mode`.
 
     ## Version History
     v0: first version.

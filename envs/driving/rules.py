@@ -57,7 +57,11 @@ class ValidityRule(Data):
 
 
 class Reading(Data):
-    """How a set is read where rules leave it open (D6-D8); applied by scene sampling."""
+    """How a set is read where the validity rules leave it open (D6-D8).
+
+    Readings are documented here and implemented in `placement` (D8's verdict in
+    `DrivingDomain.unseen`): they are no switches, an entry that is changed changes no scene.
+    """
 
     id: str
     source: Source
