@@ -25,6 +25,8 @@ _JSON_FIELDS = {"accepted", "options", "scene", "raw"}
 # `index` is an SQL word.
 _COLUMNS = tuple("idx" if name == "index" else name for name in _TRIAL_FIELDS + _RECORD_FIELDS)
 
+_INSERT = f"INSERT OR REPLACE INTO trials VALUES ({', '.join('?' * len(_COLUMNS))})"
+
 _SCHEMA = f"""
 CREATE TABLE trials ({", ".join(_COLUMNS)}, PRIMARY KEY (key, idx));
 CREATE TABLE evaluations (
@@ -257,15 +259,16 @@ class RunStore:
         with guard_disk(self.path):
             if picture is not None:
                 target = self.picture_path(picture.sha256)
+                # In place, without a second file to rename: half the cost, and as safe. The row
+                # that names a picture comes after it, and half a picture has another length.
                 if not (target.exists() and target.stat().st_size == len(picture.png)):
-                    write_atomically(target, picture.png)
+                    target.write_bytes(picture.png)
             values = [getattr(record.trial, name) for name in _TRIAL_FIELDS]
             values += [getattr(record, name) for name in _RECORD_FIELDS]
             for i, name in enumerate(_TRIAL_FIELDS + _RECORD_FIELDS):
                 value = values[i]
                 values[i] = dump_json(value) if name in _JSON_FIELDS else to_plain(value)
-            marks = ", ".join("?" * len(_COLUMNS))
-            self._db.execute(f"INSERT OR REPLACE INTO trials VALUES ({marks})", values)
+            self._db.execute(_INSERT, values)
             self._db.commit()
 
     def get(self, key: str, index: int) -> TrialRecord | None:
