@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .console import emit
+from .console import emit, reserved_stdout
 
 if TYPE_CHECKING:
     from ..core.plugins import Registry
@@ -76,7 +76,8 @@ def _concepts(env: str | None, as_json: bool) -> int:
 
     value: dict[str, list[dict[str, Any]]] = {}
     for name in [env] if env is not None else [row.id for row in ENVS]:
-        domain: Any = make_domain(name)
+        with reserved_stdout():
+            domain: Any = make_domain(name)
         if domain.space.kind != "concept_set":
             if env is not None:
                 raise UsageError(f"{name} has no concepts: its candidates are {domain.space.kind}s")

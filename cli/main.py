@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -20,6 +22,9 @@ from .runs import runs
 from .search import search
 
 INTERRUPTED = 130
+
+MEDIUM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
+"""What a disk or a terminal says when it takes no more: nobody's programming mistake."""
 
 app = typer.Typer(
     name="vlmfail",
@@ -92,13 +97,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 3
     except BrokenPipeError:
         # The reader (head, less) has gone: nothing more to say, and nothing went wrong.
-        sys.stdout = open("/dev/null", "w", encoding="utf-8")  # noqa: SIM115
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         return 0
+    except OSError as error:
+        if error.errno not in MEDIUM:
+            traceback.print_exc()
+        else:
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        _complain(f"stopped: {error}")
+        return 3
     except Exception as error:
         # The parser's exceptions moved between versions of typer; what they offer did not.
         if not hasattr(error, "format_message"):
-            import traceback
-
             traceback.print_exc()
             _complain(f"stopped by an unexpected {type(error).__name__}: {error}")
             return 3

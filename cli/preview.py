@@ -42,7 +42,8 @@ def preview(
     from ..envs.trials import prepare_trial
 
     check_seed(seed)
-    domain: Any = make_domain(env, **pairs("--env-arg", env_arg or []))
+    with reserved_stdout():
+        domain: Any = make_domain(env, **pairs("--env-arg", env_arg or []))
     given = None if concepts is None else _parse(domain, concepts)
     rng = np.random.default_rng(seed)
     with reserved_stdout():

@@ -1,4 +1,4 @@
-"""Agents and models that break their contract: an outcome or one clear error, never a wrong rate."""
+"""Agents and models that break their contract: an outcome or one error, never a wrong rate."""
 
 from __future__ import annotations
 
@@ -45,9 +45,24 @@ def search(agent: Any, model: Any = None, **kwargs: Any) -> vlmfail.Run:
 
 @pytest.mark.parametrize(
     "batch",
-    [None, "cat", b"cat", np.zeros((2, 10)), {CAT}, (c for c in [CAT]), 5, [5], [(CAT, True)]]
-    + [[(CAT, -1)], [(CAT, 2.0)], [(CAT, "3")], [frozenset({"nope"})], [frozenset({1})]]
-    + [[frozenset({("cat",)})], [set()]],
+    [
+        None,
+        "cat",
+        b"cat",
+        np.zeros((2, 10)),
+        {CAT},
+        (c for c in [CAT]),
+        5,
+        [5],
+        [(CAT, True)],
+        [(CAT, -1)],
+        [(CAT, 2.0)],
+        [(CAT, "3")],
+        [frozenset({"nope"})],
+        [frozenset({1})],
+        [frozenset({("cat",)})],
+        [set()],
+    ],
     ids=repr,
 )
 def test_an_agent_that_returns_no_candidates_is_told_so(batch: Any) -> None:
