@@ -23,7 +23,7 @@ from .envs.registry import make_env
 from .models.registry import identity
 from .runs.loggers import make_logger
 from .runs.run import RunData
-from .runs.store import RunStore
+from .runs.store import RunStore, guard_disk
 from .searchers.registry import make_searcher
 
 
@@ -325,12 +325,21 @@ def _free_name(path: Path) -> Path:
 
 
 def _copy_run(source: Path, target: Path, retry_errors: bool) -> Path:
-    store = RunStore.open(source, write=True)
+    # The lock keeps writers away; where nobody can write, none is needed.
+    store = RunStore.open(source, write=os.access(source, os.W_OK))
     try:
         if target.exists():
             raise RunFolderError(f"{target} exists: choose another --fork")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns("run.lock", "report.html"))
+        if target.resolve().is_relative_to(source.resolve()):
+            raise RunFolderError(f"{target} is inside {source}: choose another --fork")
+        part = target.with_name(f".{target.name}.part")
+        with guard_disk(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(part, ignore_errors=True)
+            left_out = shutil.ignore_patterns("run.lock", "report.html")
+            shutil.copytree(source, part, ignore=left_out)
+            # Under its own name only when whole: half a run would pass for one.
+            part.rename(target)
     finally:
         store.close()
     copy = RunStore.open(target, write=True)

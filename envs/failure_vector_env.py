@@ -93,8 +93,10 @@ class FailureVectorEnv(VectorEnv[F32, npt.NDArray[Any], npt.NDArray[Any]]):
             observations, started = self.reset()
             return observations, np.zeros(self.num_envs), never, never.copy(), started
         self.state.check_started()
-        if len(actions) != self.num_envs:
-            raise UsageError(f"actions: expected {self.num_envs} rows, got {len(actions)}")
+        if np.shape(actions)[:1] != (self.num_envs,):
+            raise UsageError(
+                f"actions: expected {self.num_envs} rows, got shape {np.shape(actions)}"
+            )
         state = self.state
         candidates = [state.space.decode(action) for action in actions]
         violations = [state.space.validate(candidate) for candidate in candidates]

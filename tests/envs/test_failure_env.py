@@ -377,3 +377,19 @@ def test_an_environment_pickles_before_and_after_a_step(workers: int) -> None:
     assert steps[0] == steps[1] == steps[2]
     for e in (env, again, twin):
         e.close()
+
+
+@pytest.mark.parametrize("action", [None, "x", 3, np.zeros((3, 10)), np.full((2, 10), np.nan)])
+def test_vector_actions_of_another_shape_are_told(action):
+    env = FailureVectorEnv(ToyDomain(), 2, EnvOptions(model=ToyModel(), trials=3, budget=12))
+    with pytest.raises(UsageError, match="reset"):
+        env.step(np.zeros((2, 10)))
+    env.reset(seed=0)
+    with pytest.raises(UsageError):
+        env.step(action)
+
+
+def test_a_step_before_reset_is_told_whatever_the_action():
+    env = FailureEnv(ToyDomain(), EnvOptions(model=ToyModel(), trials=3, budget=12))
+    with pytest.raises(UsageError, match="reset"):
+        env.step(np.zeros(10))

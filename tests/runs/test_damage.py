@@ -178,3 +178,22 @@ def test_another_model_confirms_nothing(folder: Path) -> None:
     with pytest.raises(RunFolderError, match="another model"):
         check_same_system(run, ToyDomain(), make_model("vlmfail.testing.toy:guess"))
     run.close()
+
+
+def test_a_copy_is_whole_or_absent_and_never_inside_its_run(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(RunFolderError, match="inside"):
+        vlmfail.resume(folder, fork=folder / "sub")
+
+    def half(source: Path, target: Path, **_: Any) -> None:
+        target.mkdir()
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copytree", half)
+        with pytest.raises(EnvironmentFault, match="disk is full"):
+            vlmfail.resume(folder, fork=tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert vlmfail.resume(folder, fork=tmp_path / "copy").calls == 24
