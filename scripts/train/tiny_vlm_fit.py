@@ -20,7 +20,7 @@ from vlmfail.envs.driving.domain import DrivingDomain
 from vlmfail.models.tiny_text import BUCKETS, bag
 from vlmfail.models.tiny_vlm import INPUT_SIZE
 
-EPOCHS = 14
+EPOCHS = 6
 BATCH = 64
 RATE = 2e-3
 STATEMENTS = 3
