@@ -45,14 +45,13 @@ class SearchAgent(ABC, Generic[C]):
 
         Args:
             space: The candidates.
-            seed: The run's seed.
+            seed: The agent's seed, derived from the run's: it does not tell the scenes of trials.
             trials: Default trials a candidate.
             budget: Trials that the run may charge.
         """
         self.space = space
         self.trials = trials
         self.budget = budget
-        # A stream of its own: trials draw from keyed streams of the same run seed.
         self.rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0xA6E27,)))
         self.setup()
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
-from ..core import AgentError, Evaluation, Logger, RunFolderError, Tally, UsageError
+from ..core import AgentError, Evaluation, Logger, RunFolderError, Tally, UsageError, derive_seed
 from ..envs.failure_env import FailureEnv
 from ..runs.store import LoggedEvaluation, RunStore, to_plain
 from .agent import SearchAgent
@@ -151,8 +151,10 @@ class SearchLoop:
         logged = {entry.step: entry for entry in self._store.evaluation_log()}
         agent.threshold = self._threshold
         clock = time.perf_counter()
+        # Not the run's own seed: with it an agent could compute the scenes of its trials.
+        agent_seed = derive_seed(self._seed, "agent")
         agent.bind(
-            env.candidates, seed=self._seed, trials=env.options.trials, budget=evaluator.budget
+            env.candidates, seed=agent_seed, trials=env.options.trials, budget=evaluator.budget
         )
         self._search_seconds += time.perf_counter() - clock
         batch = 0
