@@ -27,6 +27,7 @@ def modes_table(modes: Sequence[FailureMode], limit: int = 10) -> Table:
     table.add_column("#", justify="right", style="dim")
     table.add_column("failure mode", overflow="fold")
     table.add_column("failures", no_wrap=True)
+    table.add_column("rule")
     table.add_column("error")
     table.add_column("fresh scenes", no_wrap=True)
     for rank, mode in enumerate(modes[:limit], 1):
@@ -37,6 +38,7 @@ def modes_table(modes: Sequence[FailureMode], limit: int = 10) -> Table:
             str(rank),
             Text(" + ".join(wording.candidate_parts(mode.candidate))),
             wording.counted(mode.failures, mode.n, mode.interval),
+            Text(mode.rule or ""),
             Text(wording.words(mode.direction)),
             fresh,
         )
