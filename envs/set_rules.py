@@ -23,13 +23,19 @@ class Rule(Protocol):
     """
 
     @property
-    def id(self) -> str: ...  # noqa: D102
+    def id(self) -> str:
+        """Stable id."""
+        ...
 
     @property
-    def text(self) -> str: ...  # noqa: D102
+    def text(self) -> str:
+        """The rule in words."""
+        ...
 
     @property
-    def prunes(self) -> bool: ...  # noqa: D102
+    def prunes(self) -> bool:
+        """Whether nothing that is added mends a set that breaks the rule."""
+        ...
 
     def broken(self, rows: Rows, column: Mapping[str, int]) -> Rows:
         """Return which of the `N x n` multi-hot rows break the rule."""
