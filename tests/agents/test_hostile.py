@@ -63,7 +63,6 @@ def search(agent: Any, model: Any = None, **kwargs: Any) -> vlmfail.Run:
         [frozenset({("cat",)})],
         [set()],
     ],
-    ids=repr,
 )
 def test_an_agent_that_returns_no_candidates_is_told_so(batch: Any) -> None:
     with pytest.raises(AgentError):
@@ -129,9 +128,7 @@ NO_ANSWERS = [
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
-@pytest.mark.parametrize(
-    "model", [exits, recurses, unprintable, *map(Says, NO_ANSWERS)], ids=lambda m: repr(m)[:40]
-)
+@pytest.mark.parametrize("model", [exits, recurses, unprintable, *map(Says, NO_ANSWERS)])
 def test_what_is_no_answer_is_an_error_and_never_a_failure(model: Any, concurrency: int) -> None:
     run = search("random", model, concurrency=concurrency)
     assert outcome_counts(run)["error"] == 24
@@ -149,7 +146,7 @@ LETTER_A = [
 ]
 
 
-@pytest.mark.parametrize("reply", LETTER_A, ids=lambda r: repr(r)[:60])
+@pytest.mark.parametrize("reply", LETTER_A)
 def test_odd_replies_are_judged_and_kept_and_one_letter_is_noticed(reply: Reply) -> None:
     run = search("random", Says(reply))
     counts = outcome_counts(run)
