@@ -64,6 +64,8 @@ _ABSTAIN = re.compile(
     r"|help|see|assist)|unable\s+to|no\s+(?:idea|answer)|unknown|n/a|impossible\s+to)\b",
     _FLAGS,
 )
+_NEGATED = re.compile(r"\b(?:not|never|neither|nor|cannot|no)\b|n't\b", _FLAGS)
+_CLAUSE = re.compile(r"[.,;:!?\n]")
 _JOINED = r"^\s*(?:[,;/&|+]|or\b|and\b|to\b|then\b|until\b)+(?:\s*(?:or|and|maybe|perhaps)\b)*\s*"
 _REASON = re.compile(
     r"^\s*(?:$|[,;:.!()\[\]{}<>\"'“”’–—\-/&|+=]|(?:because|since|as|or|and)\b)", _FLAGS
@@ -186,6 +188,9 @@ class Reader:
             return None if letter.upper() == "X" else Declared("foreign")
         if named is not None and not own:
             return Declared("conflict")
+        run_on = re.match(r"\.([A-Za-z])(?![A-Za-z0-9_'])", rest)
+        if run_on and self.question.by_letter(run_on[1]) not in (None, option):
+            return Declared("conflict")  # "A.B"
         joined = re.match(_JOINED + r"(?:option\s+)?[(\[\"']*([A-Z])(?![A-Za-z0-9_'])", rest)
         other = self.question.by_letter(joined[1]) if joined else None
         if joined and other is not None and other.id != option.id:
@@ -231,7 +236,8 @@ def explicit(text: str, reader: Reader) -> Iterator[Declared]:
     bare = plain(_TAG.sub(r"\1", _BOXED.sub(r"\1", text)))
     for pattern in (_ANSWER, _ANSWER_LINE):
         for match in pattern.finditer(bare):
-            yield reader.payload(_rest(bare, match.end()))
+            if not _negated(bare, match.start()):
+                yield reader.payload(_rest(bare, match.end()))
 
 
 def soft(text: str, reader: Reader) -> Iterator[Declared]:
@@ -239,7 +245,14 @@ def soft(text: str, reader: Reader) -> Iterator[Declared]:
     bare = plain(text)
     for pattern in _SOFT:
         for match in pattern.finditer(bare):
-            yield reader.payload(_rest(bare, match.end()))
+            if not _negated(bare, match.start()):
+                yield reader.payload(_rest(bare, match.end()))
+
+
+def _negated(text: str, start: int) -> bool:
+    """Whether the clause before `start` negates: "I do not think that the answer is B"."""
+    clause = _CLAUSE.split(text[max(0, start - 200) : start])[-1]
+    return _NEGATED.search(clause) is not None
 
 
 def standing_alone(text: str, reader: Reader) -> Iterator[Declared]:

@@ -493,3 +493,46 @@ def test_pfm_is_null_when_trials_were_not_m_once_whatever_the_agent_says(
 
     assert search(Claims(proposals)).metrics["pfm"] is None
     assert search(Claims([frozenset({"cat"})])).metrics["pfm"] is not None
+
+
+def test_an_agent_that_breaks_loses_nothing(tmp_path: Path) -> None:
+    class Breaks(Listed):
+        def tell(self, evaluations: Sequence[Any]) -> None:
+            raise ZeroDivisionError
+
+    cat = [frozenset({"cat"})]
+    with pytest.raises(ZeroDivisionError):
+        search(Breaks(cat), out=tmp_path / "r")
+    run = vlmfail.Run.open(tmp_path / "r")
+    assert (run.status, run.calls) == ("failed", 3)
+    assert "ZeroDivisionError" in (run.store.meta("reason") or "")
+    run.close()
+    assert content(search(Listed(cat), out=tmp_path / "r")) == content(search(Listed(cat)))
+
+
+def test_a_candidate_with_more_trials_than_one_round_holds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from vlmfail.envs import evaluator
+
+    cat = frozenset({"cat"})
+    whole = Listed([(cat, 40), frozenset({"dog"})])
+    search(whole, budget=50)
+    monkeypatch.setattr(evaluator, "MAX_JOBS", 7)
+    rounds = Listed([(cat, 40), frozenset({"dog"})])
+    search(rounds, budget=50)
+    assert rounds.told == whole.told
+    assert rounds.told[0].new.charged == 40
+
+
+def test_agents_do_not_get_the_seed_of_the_scenes() -> None:
+    seen: list[int] = []
+
+    class Looks(Listed):
+        def bind(self, space: Any, *, seed: int, trials: int, budget: int) -> None:
+            seen.append(seed)
+            super().bind(space, seed=seed, trials=trials, budget=budget)
+
+    for _ in range(2):
+        search(Looks([frozenset({"cat"})]), seed=12)
+    assert seen[0] == seen[1] != 12

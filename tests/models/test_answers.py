@@ -147,6 +147,26 @@ def test_nothing_is_ever_guessed(text):
     assert parsed.note
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is not true that B is the correct answer.",
+        "I don't think the answer is B.",
+        "I would never say that the best action is B",
+        "No one would claim the answer is B",
+        "ANSWER: A.B",
+        "ANSWER: B.c",
+    ],
+)
+def test_a_denied_or_doubled_answer_is_no_answer(text):
+    assert parse_choice(text, QUESTION).option is None
+
+
+def test_a_negation_in_another_clause_denies_nothing():
+    text = "The lane is not free, so the answer is B. Do not hesitate."
+    assert parse_choice(text, QUESTION).option == "slow_down"
+
+
 def test_none_of_the_above_is_an_answer_where_it_is_an_option():
     question = Question(
         "?",
