@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,11 @@ from .agents.loop import SearchLoop, open_store
 from .agents.progress import ProgressCallback
 from .analysis.metrics import compute_metrics
 from .analysis.modes import FailureMode, failure_modes
-from .core import Logger, Outcome, RunFolderError, UsageError, check_seed, source_digest
+from .core import Domain, Logger, Outcome, RunFolderError, UsageError, check_seed, source_digest
 from .envs.failure_env import FailureEnv
 from .envs.options import EnvOptions
-from .envs.registry import make_env
-from .models.registry import identity
+from .envs.registry import domain_options, make_domain, make_env
+from .models.registry import identity, make_model
 from .runs.loggers import make_logger
 from .runs.run import RunData
 from .runs.store import RunStore, guard_disk
@@ -40,11 +40,63 @@ class Run(RunData):
         """PFM, MFR, Div and the rest, by lower-case name."""
         return compute_metrics(self)
 
+    def confirm(
+        self,
+        *,
+        top: int = 10,
+        trials: int = 20,
+        model: Any = None,
+        domain: Any = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Run:
+        """Try the surest failure modes again on fresh scenes, outside the budget.
+
+        A rate that picked a mode leans high; the fresh rate does not. Modes that were tried
+        before get no further trials.
+
+        Args:
+            top: How many modes.
+            trials: Fresh trials a mode.
+            model: The model, when the run was made with a model object rather than a name.
+            domain: The domain, when the run was made with an environment built by hand.
+            progress: Called with (trials done, trials in all).
+
+        Returns:
+            The run read anew; this one is closed.
+        """
+        from .analysis.rerun import check_same_system, rerun_modes
+
+        domain = domain_of(self) if domain is None else domain
+        spec = self.config["model"]["spec"] if model is None else model
+        if spec is None:
+            raise UsageError(f"{self.path} was made with a model object: pass it as model=")
+        made = make_model(spec)
+        check_same_system(self, domain, made)
+        self.close()
+        store = RunStore.open(self.path, write=True)
+        try:
+            rerun_modes(RunData(store), domain, made, top=top, trials=trials, progress=progress)
+        except BaseException:
+            store.close()
+            raise
+        store.unlock()
+        return Run(store)
+
     def report(self, path: str | os.PathLike[str] | None = None) -> Path:
         """Write the HTML report (default: ``report.html`` in the run's folder)."""
         from .reports.html import write_report
 
         return write_report(self, path)
+
+
+def domain_of(run: RunData) -> Domain[Any]:
+    """Return the domain that a run was made in."""
+    env = run.config["env"]
+    if env is None:
+        raise UsageError(f"{run.path} was made with an environment object: pass its domain")
+    known = domain_options(env)
+    options = {k: v for k, v in run.config.get("env_args", {}).items() if k in known}
+    return make_domain(env, **options)
 
 
 def search(
@@ -281,6 +333,7 @@ def _config(
             "args": dict(agent_args or {}),
             "config": getattr(searcher, "config", dict)(),
             "fixed_trials": bool(getattr(searcher, "fixed_trials", True)),
+            "source": source_digest(searcher),
         },
         "model": {
             "spec": model_spec,

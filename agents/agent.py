@@ -67,7 +67,8 @@ class SearchAgent(ABC, Generic[C]):
         """Learn from evaluations, in ask order.
 
         Each has `.new` (this step's trials) and `.total` (all of the candidate's so far). A rate
-        is None when no trial passed or failed.
+        is None when no trial passed or failed; a candidate that the budget no longer reached, or
+        that is invalid, has no new trials.
         """
 
     def config(self) -> dict[str, Any]:

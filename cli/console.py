@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,19 +97,36 @@ def _slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._]+", "-", last).strip("-.")[:60] or "custom"
 
 
+class Lines:
+    """Says how far a search is in plain lines, at most one every `pause` seconds."""
+
+    def __init__(self, pause: float = 20.0) -> None:
+        """Say nothing before the first pause is over: short searches stay silent."""
+        self._pause = pause
+        self._last = time.monotonic()
+
+    def say(self, text: str) -> None:
+        """Say `text` on stderr, if it is time."""
+        if time.monotonic() - self._last >= self._pause:
+            self._last = time.monotonic()
+            note(text)
+
+
 class SearchProgress:
     """A bar on stderr: trials, failure rate, failure modes, time left.
 
-    Use as a context manager; call it with every `Progress`.
+    Where stderr is no terminal, a plain line now and then. Use as a context manager; call it with
+    every `Progress`.
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        """Prepare the bar on `console` (default: stderr); it shows on a terminal only."""
+        """Prepare the bar on `console` (default: stderr)."""
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bar
 
         console = console or Console(stderr=True)
+        self._lines = None if console.is_terminal else Lines()
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(bar_width=28),
@@ -132,6 +150,7 @@ class SearchProgress:
         """Show a search's state."""
         found = f"{state.calls}/{state.budget} trials · {describe(state)}"
         self._bar.update(self._task, completed=state.calls, total=state.budget, found=found)
+        self._say(found)
 
     def rerun(self, done: int, total: int) -> None:
         """Show a re-run's state."""
@@ -139,6 +158,11 @@ class SearchProgress:
         self._bar.update(
             self._task, description="re-running", completed=done, total=total, found=found
         )
+        self._say(found)
+
+    def _say(self, text: str) -> None:
+        if self._lines is not None:
+            self._lines.say(text)
 
 
 def describe(state: Progress) -> str:

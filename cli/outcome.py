@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -11,6 +11,7 @@ from ..core.errors import UsageError
 from .console import emit, note, reserved_stdout, wide_console
 
 if TYPE_CHECKING:
+    from .._facade import Run
     from ..runs.run import RunData
     from .console import SearchProgress
 
@@ -25,9 +26,10 @@ def check_fail_on(modes: int | None) -> None:
 
 
 def conclude(
-    run: RunData,
+    run: Run,
     *,
     report: bool,
+    confirm: bool,
     fail_on_modes: int | None,
     as_json: bool,
     progress: SearchProgress | None = None,
@@ -41,8 +43,9 @@ def conclude(
 
     interrupted = run.status == "interrupted"
     with reserved_stdout():
-        if fail_on_modes is not None and is_fixed(run) and not interrupted:
-            run = _rerun(run, progress)
+        wanted = confirm or (fail_on_modes is not None and is_fixed(run))
+        if wanted and not interrupted:
+            run = run.confirm(progress=None if progress is None else progress.rerun)
         page = None
         if report:
             from ..reports.html import write_report
@@ -65,39 +68,18 @@ def conclude(
         )
         return INTERRUPTED
     confirmed = result["metrics"]["confirmed_modes"]
+    untried = any(mode["fresh"] is None for mode in result["failure_modes"][:10])
+    if untried and not as_json:
+        typer.echo(f"try them on fresh scenes: vlmfail resume {run.path} --confirm")
     if fail_on_modes is not None and confirmed >= fail_on_modes:
         note(f"{confirmed} confirmed failure modes, --fail-on-modes {fail_on_modes}")
         return FINDING
     return 0
 
 
-def _rerun(run: RunData, progress: SearchProgress | None) -> RunData:
-    from ..analysis.rerun import check_same_system, rerun_modes
-    from ..models.registry import make_model
-    from ..runs.run import RunData
-    from ..runs.store import RunStore
-
-    domain, model = domain_of(run), make_model(run.config["model"]["spec"])
-    check_same_system(run, domain, model)
-    run.close()
-    writable = RunData(RunStore.open(run.path, write=True))
-    step = None if progress is None else progress.rerun
-    return rerun_modes(writable, domain, model, progress=step)
-
-
-def domain_of(run: RunData) -> Any:
-    """Return the domain that a run was made in."""
-    from ..envs.registry import domain_options, make_domain
-
-    env = str(run.config["env"])
-    known = domain_options(env)
-    options = {k: v for k, v in run.config.get("env_args", {}).items() if k in known}
-    return make_domain(env, **options)
-
-
 def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
     """Print a run's findings for a reader."""
-    from ..analysis.metrics import compute_metrics, constant_answer, outcome_counts
+    from ..analysis.metrics import compute_metrics, constant_answer, is_fixed, outcome_counts
     from ..analysis.modes import failure_modes
     from ..reports import wording
     from ..reports.table import modes_table
@@ -118,7 +100,7 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
     parts = [
         f"{run.calls} of {run.budget} trials, {run.status}",
         ", ".join(counts) or "no outcomes",
-        f"PFM {wording.percent(metrics['pfm'])}",
+        f"PFM {wording.percent(metrics['pfm']) if is_fixed(run) else 'not defined'}",
         f"MFR {wording.percent(metrics['mfr'])}",
         f"Div {div}",
     ]
@@ -129,4 +111,9 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
     notice = constant_answer(run)
     if notice:
         typer.echo(f"note: {notice}")
+    if not is_fixed(run):
+        typer.echo(
+            f"note: PFM counts candidates that got {run.trials} trials, once; here some got "
+            "another number, or came again"
+        )
     typer.echo(f"run: {run.path}" + (f" · report: {page}" if page else ""))

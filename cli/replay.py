@@ -92,8 +92,8 @@ def _known_key(run: RunData, key: str) -> str:
 
 
 def _rerender(run: RunData, record: TrialRecord) -> dict[str, Any]:
+    from .._facade import domain_of
     from ..envs.trials import prepare_trial
-    from .outcome import domain_of
 
     domain = domain_of(run)
     key = record.trial.key

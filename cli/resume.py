@@ -21,8 +21,14 @@ def resume(
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that render; changes speed only.")] = 1,
     concurrency: Annotated[int, typer.Option(help="Requests to the model in flight.")] = 1,
-    log: Annotated[list[str] | None, typer.Option(help="Logger; may be repeated.")] = None,
+    log: Annotated[
+        list[str] | None, typer.Option(help="Logger, e.g. jsonl=FILE; may be repeated.")
+    ] = None,
     report: Annotated[bool, typer.Option(help="Write report.html into the run folder.")] = True,
+    confirm: Annotated[
+        bool,
+        typer.Option("--confirm", help="Try the top 10 modes on 20 fresh scenes each at the end."),
+    ] = False,
     fail_on_modes: Annotated[
         int | None, typer.Option(metavar="N", help="Exit with 1 at N confirmed failure modes.")
     ] = None,
@@ -46,6 +52,7 @@ def resume(
         return conclude(
             data,
             report=report,
+            confirm=confirm,
             fail_on_modes=fail_on_modes,
             as_json=as_json,
             progress=progress,

@@ -20,6 +20,8 @@ def runs(
 
     if folder.exists() and not folder.is_dir():
         raise RunFolderError(f"{folder} is a file: give a folder that holds runs")
+    if not folder.exists() and folder != Path("runs"):
+        raise RunFolderError(f"there is no folder {folder}: give a folder that holds runs")
     places = [folder, *(sorted(folder.iterdir()) if folder.is_dir() else [])]
     rows = [_row(place) for place in places if RunStore.is_run(place)]
     if as_json:
@@ -33,6 +35,7 @@ def runs(
 
 def _row(place: Path) -> dict[str, Any]:
     from ..analysis.modes import failure_modes
+    from ..analysis.summary import unfinished
     from ..runs.run import RunData
 
     try:
@@ -49,6 +52,7 @@ def _row(place: Path) -> dict[str, Any]:
         "model": config["model"].get("spec") or config["model"].get("name"),
         "seed": config.get("seed"),
         "calls": run.calls,
+        "unfinished": unfinished(run),
         "budget": run.budget,
         "failure_modes": len(modes),
         "confirmed_modes": sum(mode.confirmed is True for mode in modes),
@@ -80,6 +84,8 @@ def _print(rows: list[dict[str, Any]]) -> None:
         table.add_column(name, overflow="fold", no_wrap=name == "run")
     for row in rows:
         trials = f"{row['calls']}/{row['budget']}" if "calls" in row else ""
+        if row.get("unfinished"):  # finished trials of a batch that was not: resume counts them
+            trials += f" (+{row['unfinished']})"
         cells = [
             row["run"],
             row["status"],

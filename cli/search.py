@@ -45,8 +45,14 @@ def search(
     ] = None,
     max_total_tokens: Annotated[int | None, typer.Option(help="Cap on tokens.")] = None,
     max_dollars: Annotated[float | None, typer.Option(help="Cap on money.")] = None,
-    log: Annotated[list[str] | None, typer.Option(help="Logger; may be repeated.")] = None,
+    log: Annotated[
+        list[str] | None, typer.Option(help="Logger, e.g. jsonl=FILE; may be repeated.")
+    ] = None,
     report: Annotated[bool, typer.Option(help="Write report.html into the run folder.")] = True,
+    confirm: Annotated[
+        bool,
+        typer.Option("--confirm", help="Try the top 10 modes on 20 fresh scenes each at the end."),
+    ] = False,
     fail_on_modes: Annotated[
         int | None,
         typer.Option(
@@ -92,6 +98,7 @@ def search(
         return conclude(
             run,
             report=report,
+            confirm=confirm,
             fail_on_modes=fail_on_modes,
             as_json=as_json,
             progress=progress,

@@ -70,6 +70,8 @@ class Registry:
                     ) from error
         if ":" in name:
             return load_object(name)
+        if name.endswith(".py"):
+            raise UsageError(f"{name} is a file: name what in it is the {self.what}: {name}:NAME")
         raise UnknownNameError(self.what, name, self.names(), self.hint)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,9 @@ from .options import EnvOptions
 
 F32 = npt.NDArray[np.float32]
 Action = npt.NDArray[Any]
+
+MANY_UNCHARGED = 50
+"""Steps in a row that charge nothing before the user is told."""
 
 MAX_UNCHARGED = 1000
 """Steps in a row that charge nothing before the episode ends: an agent that only proposes
@@ -58,6 +62,7 @@ class SearchState:
         )
         self.observer = Observer(self.space, options.trials, options.budget)
         self.run_seed: int | None = None
+        self._warned = False
         self.spent = 0
         self.uncharged = 0
 
@@ -91,9 +96,19 @@ class SearchState:
         return evaluations
 
     def count_steps(self, charged: Sequence[bool]) -> None:
-        """Count steps in a row that charged nothing."""
+        """Count steps in a row that charged nothing; say so once when they are many."""
         for step in charged:
             self.uncharged = 0 if step else self.uncharged + 1
+            if self.uncharged == MANY_UNCHARGED and not self._warned:
+                self._warned = True
+                advice = ""
+                if self.space.kind == "concept_set":
+                    advice = "; agents that draw bits need vlmfail.envs.ConceptSlots around the env"
+                warnings.warn(
+                    f"{MANY_UNCHARGED} steps in a row were invalid and put nothing to the model; "
+                    f"info['rule'] says why{advice}",
+                    stacklevel=3,
+                )
 
     @property
     def end(self) -> str | None:

@@ -133,6 +133,7 @@ def view(run: RunData, *, link_pictures: bool = False) -> dict[str, Any]:
         "by_direction": _shares(metrics["pfm_by_direction"]),
         "outcomes": _outcomes(run),
         "command": wording.clean(config.get("command") or ""),
+        "place": wording.clean(run.path),
         "settings": _settings(config),
     }
 

@@ -536,3 +536,15 @@ def test_agents_do_not_get_the_seed_of_the_scenes() -> None:
     for _ in range(2):
         search(Looks([frozenset({"cat"})]), seed=12)
     assert seen[0] == seen[1] != 12
+
+
+def test_confirm_from_python_asks_for_what_no_name_stands_for() -> None:
+    run = search(Listed([frozenset({"cat", "rain", "night"})]), model=ToyModel(), trials=10)
+    with pytest.raises(UsageError, match="model="):
+        run.confirm()
+    fresh = run.confirm(model=ToyModel(), trials=30)
+    (mode,) = fresh.failure_modes
+    assert (mode.n, mode.fresh.n) == (10, 30)
+    assert fresh.calls == 10
+    again = fresh.confirm(model=ToyModel(), trials=30)
+    assert again.failure_modes[0].fresh == mode.fresh

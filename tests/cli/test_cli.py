@@ -66,6 +66,27 @@ def test_fail_on_modes_re_runs_and_exits_with_a_finding(search):
     assert search("--fail-on-modes", 0).code == 2
 
 
+def test_confirm_re_runs_without_the_gate_and_is_offered_after_a_search(search, cli):
+    shown = search("--out", "r")
+    assert "try them on fresh scenes: vlmfail resume r --confirm" in shown.out
+    shown = cli("resume", "r", "--confirm", "--json")
+    assert shown.code == 0
+    assert shown.json["failure_modes"][0]["confirmed"] is True
+    assert "try them" not in cli("resume", "r").out
+
+
+def test_runs_counts_the_trials_of_an_unfinished_batch(search, cli, tmp_path):
+    import sqlite3
+
+    search("--out", "runs/r")
+    with sqlite3.connect(tmp_path / "runs" / "r" / "trials.sqlite") as db:
+        (told,) = db.execute("SELECT indices FROM evaluations ORDER BY step DESC").fetchone()
+        db.execute("DELETE FROM evaluations WHERE step = (SELECT MAX(step) FROM evaluations)")
+    row = cli("runs", "--json").json["runs"][0]
+    assert row["unfinished"] == len(json.loads(told)) > 0
+    assert f"(+{row['unfinished']})" in cli("runs").out
+
+
 def test_without_the_gate_nothing_is_re_run(search):
     assert {mode["confirmed"] for mode in search("--json").json["failure_modes"]} == {None}
 

@@ -25,6 +25,19 @@ def test_describe_says_rate_modes_and_time_left():
     assert describe(state(resumed=40)) == "25 % fail · 1 mode", "nothing drawn yet: no guess"
 
 
+def test_without_a_terminal_there_is_a_plain_line_now_and_then(monkeypatch, capsys):
+    from vlmfail.cli import console
+
+    now = [0.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
+    with SearchProgress(Console(file=io.StringIO(), width=120)) as bar:
+        for seconds in (1, 21, 22, 45):
+            now[0] = float(seconds)
+            bar(state(calls=seconds))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split()[0] for line in lines] == ["21/100", "45/100"]
+
+
 def test_the_bar_draws_on_a_terminal_from_start_to_re_run():
     screen = Console(file=io.StringIO(), force_terminal=True, width=120)
     with SearchProgress(screen) as bar:

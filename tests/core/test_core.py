@@ -174,6 +174,7 @@ class TestPlugins:
             ("missing/file.py:X", "no file"),
             (":X", "module_or_file"),
             ("pathlib:", "module_or_file"),
+            ("mine.py", "mine.py:NAME"),
         ],
     )
     def test_mistakes(self, spec: str, text: str) -> None:
