@@ -38,7 +38,8 @@ class SetTable:
         )
         self._members[position, row] = concept
         # A pair of members is one look-up in a table that stays in the processor's cache.
-        self._pairs = self._members[::2] * np.intp(nobody + 1) + self._members[1::2]
+        # Widened first: numpy 1 would keep the small type beside a scalar, and overflow.
+        self._pairs = self._members[::2].astype(np.intp) * (nobody + 1) + self._members[1::2]
 
     @classmethod
     def of(cls, space: SetSpace) -> SetTable | None:

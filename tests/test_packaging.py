@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-SKIP = {"tests", "scripts", "docs", ".links", ".venv", ".git", "build", "dist", "data"}
+SKIP = {"tests", "scripts", "docs", "build", "dist", "data"}
 
 ORDER = [
     {"core"},
