@@ -212,7 +212,8 @@ def resume(
 
     Args:
         path: The run folder.
-        env: The environment, when the run was made with one that no registered id names.
+        env: The environment (with its model), when the run was made with one that no registered
+            id names.
         agent: The agent, when the run was made with an agent object rather than a name.
         model: The model, when the run was made with a model object rather than a name.
         workers: Processes that sample and render.
@@ -239,11 +240,11 @@ def resume(
     spec = config["searcher"]["spec"] if agent is None else agent
     if spec is None:
         raise UsageError(f"{source} was made with an agent object: pass it as agent=")
-    model_spec = config["model"]["spec"] if model is None else model
-    if model_spec is None:
-        raise UsageError(f"{source} was made with a model object: pass it as model=")
-    caps = config["caps"]
     if env is not None:
+        beside = {"model": model, "workers": workers, "concurrency": concurrency}
+        named = ", ".join(name for name, value in beside.items() if value is not None)
+        if named:
+            raise UsageError(f"{named}: set it on the environment that you pass, not beside it")
         return search(
             env,
             spec,
@@ -258,6 +259,10 @@ def resume(
         )
     if config["env"] is None:
         raise UsageError(f"{source} was made with an environment object: pass it as env=")
+    model_spec = config["model"]["spec"] if model is None else model
+    if model_spec is None:
+        raise UsageError(f"{source} was made with a model object: pass it as model=")
+    caps = config["caps"]
     return search(
         config["env"],
         spec,

@@ -410,11 +410,13 @@ def test_a_run_on_a_made_environment_resumes_with_its_options(tmp_path: Path) ->
 
 def test_a_run_on_an_environment_built_by_hand_asks_for_it(tmp_path: Path) -> None:
     def env() -> FailureEnv:
-        return FailureEnv(ToyDomain(2), EnvOptions(model=MODEL, trials=3, budget=60))
+        return FailureEnv(ToyDomain(2), EnvOptions(model=ToyModel(), trials=3, budget=60))
 
     vlmfail.search(env(), "random", out=tmp_path / "r", progress=stop).close()
     with pytest.raises(UsageError, match="env="):
         vlmfail.resume(tmp_path / "r")
+    with pytest.raises(UsageError, match="workers"):
+        vlmfail.resume(tmp_path / "r", env=env(), workers=2)
     resumed = vlmfail.resume(tmp_path / "r", env=env())
     assert content(resumed) == content(vlmfail.search(env(), "random"))
 
