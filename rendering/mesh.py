@@ -35,6 +35,7 @@ class Material(IntEnum):
     CLOTH = 13
     ROOF = 14
     WOOD = 15
+    CLEAR = 16  # a pane that is looked through: tints and mirrors a little, casts no shadow
 
 
 @dataclass(frozen=True, eq=False, slots=True)
