@@ -47,9 +47,9 @@ def rerun_modes(
     Raises:
         RunFolderError: The run was written by another version, so that keys differ.
     """
-    from ..envs.trials import run_trial
+    from ..envs.trials import make_renderer, run_trial
 
-    renderer = domain.make_renderer(str(run.config.get("renderer", "embree")))
+    renderer = make_renderer(domain, str(run.config.get("renderer", "embree")))
     modes = failure_modes(run, threshold)[:top]
     listed = {key: list(indices) for key, indices in rerun_indices(run).items()}
     used: dict[str, int] = {}

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from ..core import VLM, Domain, Evaluation, Outcome, Picture, Tally, Trial, TrialRecord, Usage
 from ..models.spending import Ledger
 from ..runs.executors import Executor, ProcessExecutor, SerialExecutor
-from .trials import PreparedTrial, ask_model, prepare_trial
+from .trials import PreparedTrial, ask_model, make_renderer, prepare_trial
 
 C = TypeVar("C")
 
@@ -24,7 +24,7 @@ Job = tuple[Any, int, int]  # candidate, trial index, run seed
 
 def _build_preparer(domain: Domain[Any], renderer: str) -> Callable[[Job], PreparedTrial]:
     """Return a worker's function from job to prepared trial; its renderer is made once."""
-    made = domain.make_renderer(renderer)
+    made = make_renderer(domain, renderer)
 
     def prepare(job: Job) -> PreparedTrial:
         candidate, index, run_seed = job

@@ -54,6 +54,13 @@ class PreparedTrial:
     seconds: float = 0.0
 
 
+def make_renderer(domain: Domain[Any], name: str) -> Renderer:
+    """Return a domain's renderer, behind the picture cache where $VLMFAIL_PICTURES asks for it."""
+    from ..rendering.picture_cache import remembering
+
+    return remembering(domain.make_renderer(name))
+
+
 def prepare_trial(
     domain: Domain[C], renderer: Renderer, candidate: C, index: int, run_seed: int
 ) -> PreparedTrial:
