@@ -131,19 +131,20 @@ def board_fence(length: float, height: float, colour: RGB, board: float = 0.27) 
     return b.mesh()
 
 
-def picket_fence(length: float, height: float, colour: RGB) -> Mesh:
-    """Return a fence of pointed pickets along y, its middle at the origin."""
+def picket_fence(length: float, height: float, colour: RGB, pitch: float = 0.19) -> Mesh:
+    """Return a fence of pointed pickets, one each `pitch` m, along y, its middle at the origin."""
     b = Builder()
-    count = max(2, round(length / 0.19))
+    half = 0.29 * pitch
+    count = max(2, round(length / pitch))
     y = np.linspace(-length / 2, length / 2, count)
     for x, order in ((0.035, (0, 1, 2, 3, 4)), (0.015, (0, 4, 3, 2, 1))):
         outline = np.array(
             [
-                (-0.055, 0.08),
-                (0.055, 0.08),
-                (0.055, height - 0.08),
+                (-half, 0.08),
+                (half, 0.08),
+                (half, height - 0.08),
                 (0, height),
-                (-0.055, height - 0.08),
+                (-half, height - 0.08),
             ]
         )[list(order)]
         p = np.zeros((count, 5, 3))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
-from ...rendering.mesh import F32, Material, Mesh
+from ...rendering.mesh import Material, Mesh
 from .town_parts import RGB, Builder, shade
 
 BARK: RGB = (0.33, 0.26, 0.20)
@@ -42,55 +45,116 @@ def _icosphere(level: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int6
     return points, faces
 
 
-def _leaves(
-    rng: np.random.Generator,
-    blobs: npt.NDArray[np.float64],
-    count: int,
-    size: float,
-    colour: RGB,
-) -> Mesh:
-    """Return `count` loose leaf sprays on the skin of ellipsoids `blobs` (centre, radii).
+def _directions(rng: np.random.Generator, count: int) -> npt.NDArray[np.float64]:
+    """Return `count` directions spread evenly over the sphere and jittered, `count x 3`."""
+    k = np.arange(count) + 0.5
+    z = 1 - 2 * k / count
+    turn = k * np.pi * (3 - 5**0.5) + rng.uniform(0, 2 * np.pi)
+    flat = np.sqrt(1 - z * z)
+    out = np.column_stack([flat * np.cos(turn), flat * np.sin(turn), z])
+    out += rng.normal(size=out.shape) * 0.45 / np.sqrt(count)
+    unit: npt.NDArray[np.float64] = out / np.linalg.norm(out, axis=1, keepdims=True)
+    return unit
 
-    Their normals are those of the crown, so that the crown is shaded as one round body while
-    its outline is ragged.
+
+class _Crown:
+    """A leafy body: an ellipsoid that bulges where its boughs end.
+
+    Colours follow the boughs, bright on the bulges and dark between them, so that few triangles
+    read as heaps of leaves.
     """
-    weight = np.prod(blobs[:, 3:], axis=1) ** (2 / 3)
-    pick = rng.choice(len(blobs), count, p=weight / weight.sum())
-    out = rng.normal(size=(count, 3))
-    out /= np.linalg.norm(out, axis=1, keepdims=True)
-    centre = blobs[pick, :3] + out * blobs[pick, 3:] * rng.uniform(0.84, 1.02, (count, 1))
-    u = rng.normal(size=(count, 3))
-    u -= 0.7 * out * np.einsum("ij,ij->i", u, out)[:, None]
-    u /= np.linalg.norm(u, axis=1, keepdims=True)
-    v = np.cross(out + 0.45 * rng.normal(size=(count, 3)), u)
-    v /= np.linalg.norm(v, axis=1, keepdims=True)
-    s = size * rng.uniform(0.6, 1.25, (count, 1))
-    corners = np.stack(
-        [centre - s * u - 0.4 * s * v, centre + s * u - 0.4 * s * v, centre + 0.8 * s * v], axis=1
-    )
-    flip = np.einsum("ij,ij->i", np.cross(u, v), out) < 0
-    corners[flip] = corners[flip][:, ::-1]
-    tri = corners.reshape(-1, 3)
-    tone = rng.uniform(0.72, 1.22, (count, 1)) * (0.85 + 0.25 * np.clip(out[:, 2:], -0.6, 1))
-    hue = np.array(colour) * (1 + rng.normal(size=(count, 3)) * (0.06, 0.03, 0.05))
-    colours = np.clip(hue * tone, 0, 1).astype(np.float32)
-    normals = np.repeat(out[:, None, :], 3, axis=1)
-    faces = np.arange(len(tri), dtype=np.int32).reshape(-1, 3)
-    return Mesh(
-        tri.astype(np.float32),
-        faces,
-        colours,
-        np.full(len(faces), int(Material.FOLIAGE), dtype=np.uint8),
-        normals.astype(np.float32),
-    )
 
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        centre: Sequence[float],
+        radii: Sequence[float],
+        colour: RGB,
+        boughs: int,
+    ) -> None:
+        """Place the boughs; `radii` are those of the ellipsoid, m."""
+        self.rng, self.colour = rng, np.array(colour)
+        self.centre, self.radii = np.array(centre), np.array(radii)
+        self.boughs = _directions(rng, boughs)
+        self.reach = rng.uniform(0.24, 0.42, boughs)
+        self.width = 0.98 * np.sqrt(4 / boughs)
+        # Boughs differ in hue: some catch more yellow, some are older and bluer.
+        warm = rng.normal(size=(boughs, 1)) * (0.05, 0.02, -0.02)
+        self.hues = np.clip(1 + warm + rng.normal(size=(boughs, 1)) * 0.05, 0.75, 1.25)
 
-def _core(blob: F32 | npt.NDArray[np.float64], level: int, colour: RGB) -> Mesh:
-    points, faces = _icosphere(level)
-    wobble = 1 + 0.07 * np.sin(5.1 * points[:, :1] + 3 * points[:, 1:2] + 4.3 * points[:, 2:])
-    return Mesh.build(
-        blob[:3] + points * wobble * blob[3:] * 0.93, faces, colour, Material.FOLIAGE, 80
-    )
+    def skin(
+        self, directions: npt.NDArray[np.float64]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        """Return the skin's points, how far they bulge (0 to 1) and the bough they belong to."""
+        angle = np.arccos(np.clip(directions @ self.boughs.T, -1, 1)) / self.width
+        bulge = np.sqrt(np.clip(1 - angle * angle, 0, 1)) * self.reach
+        owner = bulge.argmax(axis=1)
+        height = bulge.max(axis=1)
+        points = self.centre + directions * self.radii * (0.69 + height)[:, None]
+        return points, height / self.reach.max(), owner
+
+    def tones(
+        self,
+        directions: npt.NDArray[np.float64],
+        bulge: npt.NDArray[np.float64],
+        owner: npt.NDArray[np.int64],
+    ) -> npt.NDArray[np.float64]:
+        """Return leaf colours, sRGB: lighter above, outside, and at the ends of boughs."""
+        light = 0.62 + 0.40 * bulge + 0.16 * np.clip(directions[:, 2], -0.8, 1)
+        tones: npt.NDArray[np.float64] = np.clip(
+            self.colour * self.hues[owner] * light[:, None], 0, 1
+        )
+        return tones
+
+    def body(self, level: int) -> Mesh:
+        """Return the closed skin with 20 * 4^`level` triangles."""
+        points, faces = _icosphere(level)
+        turn = self.rng.uniform(0, 2 * np.pi)
+        c, s = np.cos(turn), np.sin(turn)
+        points = points @ np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]])
+        skin, _, _ = self.skin(points)
+        skin += self.rng.normal(size=skin.shape) * 0.015 * self.radii
+        middles = points[faces].mean(axis=1)
+        middles /= np.linalg.norm(middles, axis=1, keepdims=True)
+        _, bulge, owner = self.skin(middles)
+        mesh = Mesh.build(
+            skin, faces, self.tones(middles, bulge, owner), Material.FOLIAGE, crease_degrees=100
+        )
+        # Half the normal of the whole crown: one round body with bulges, no facets.
+        normals = mesh.normals * 0.55 + points[faces] * 0.45
+        normals /= np.linalg.norm(normals, axis=2, keepdims=True)
+        return replace(mesh, normals=normals.astype(np.float32))
+
+    def leaves(self, count: int, size: float) -> Mesh:
+        """Return `count` sprays of two triangles, about `size` m long, that fray the outline."""
+        rng = self.rng
+        out = self.boughs[rng.integers(len(self.boughs), size=count)]
+        out = out + rng.normal(size=out.shape) * 0.55 * self.width
+        out /= np.linalg.norm(out, axis=1, keepdims=True)
+        points, bulge, owner = self.skin(out)
+        points += out * size * rng.uniform(-0.25, 0.25, (count, 1))
+        along = rng.normal(size=(count, 3))
+        along += out * (0.45 - np.einsum("ij,ij->i", along, out))[:, None]
+        along /= np.linalg.norm(along, axis=1, keepdims=True)
+        across = np.cross(out + 0.5 * rng.normal(size=(count, 3)), along)
+        across /= np.linalg.norm(across, axis=1, keepdims=True)
+        u = along * size * rng.uniform(0.40, 0.70, (count, 1))
+        v = across * size * rng.uniform(0.24, 0.38, (count, 1))
+        quads = np.stack([points - u, points + v - 0.1 * u, points + u, points - v - 0.1 * u], 1)
+        flip = np.einsum("ij,ij->i", np.cross(u, v), out) > 0
+        quads[flip] = quads[flip][:, ::-1]
+        quads = quads[:, ::-1]
+        corners = quads[:, [0, 1, 2, 0, 2, 3]].reshape(-1, 3)
+        tones = self.tones(out, np.minimum(bulge + 0.15, 1.1), owner)
+        tones *= rng.uniform(0.92, 1.14, (count, 1))
+        faces = np.arange(len(corners), dtype=np.int32).reshape(-1, 3)
+        return Mesh(
+            corners.astype(np.float32),
+            faces,
+            np.repeat(np.clip(tones, 0, 1), 2, axis=0).astype(np.float32),
+            np.full(len(faces), int(Material.FOLIAGE), dtype=np.uint8),
+            np.repeat(np.repeat(out, 2, axis=0)[:, None, :], 3, axis=1).astype(np.float32),
+        )
 
 
 def tree(
@@ -98,43 +162,41 @@ def tree(
     height: float,
     spread: float,
     colour: RGB,
-    leaves: int,
-    boughs: int = 5,
+    *,
+    leaves: int = 70,
+    detail: int = 2,
 ) -> Mesh:
-    """Return a broad-leaved tree of about `leaves` + 240 triangles.
+    """Return a broad-leaved tree of about 20 * 4^`detail` + 2 * `leaves` + 40 triangles.
 
     Args:
         rng: Source of its shape.
         height: m.
         spread: Radius of the crown, m.
         colour: Of the leaves, sRGB.
-        leaves: Number of leaf sprays.
-        boughs: Number of side crowns.
+        leaves: Number of loose leaf sprays on the crown.
+        detail: 2 near the street, 1 for trees behind houses.
     """
     b = Builder()
-    base = 0.30 * height
-    girth = 0.020 * height + 0.05
-    lean = rng.normal(size=2) * 0.02 * height
-    fork = (lean[0], lean[1], base + 0.12 * height)
-    b.tube((0, 0, -0.1), fork, (girth * 1.25, girth * 0.8), BARK, Material.WOOD, 7, False)
-    middle = np.array([lean[0], lean[1], (base + height) / 2])
+    base = 0.26 * height
+    girth = 0.018 * height + 0.05
+    lean = rng.normal(size=2) * 0.015 * height
     half = (height - base) / 2
-    blobs = [np.concatenate([middle, (0.72 * spread, 0.72 * spread, 0.92 * half)])]
-    turn = rng.uniform(0, 2 * np.pi)
-    for k in range(boughs):
-        angle = turn + k * 2 * np.pi / boughs + rng.normal() * 0.2
-        reach = spread * rng.uniform(0.45, 0.58)
-        z = middle[2] + half * rng.uniform(-0.45, 0.35)
-        centre = (lean[0] + reach * np.cos(angle), lean[1] + reach * np.sin(angle), z)
-        r = spread * rng.uniform(0.40, 0.52)
-        blobs.append(np.array([*centre, r, r, 0.9 * r]))
-        if boughs > 3:
-            b.tube(fork, centre, (girth * 0.55, girth * 0.2), BARK, Material.WOOD, 4, False)
-    dark = shade(colour, 0.62)
-    for k, blob in enumerate(blobs):
-        b.add(_core(blob, 0 if k else 1, dark))
-    size = 0.5 * spread / np.sqrt(leaves / 60)
-    b.add(_leaves(rng, np.array(blobs), leaves, size, colour))
+    middle = (float(lean[0]), float(lean[1]), base + half)
+    fork = (middle[0], middle[1], base + 0.25 * half)
+    b.tube((0, 0, -0.1), (0, 0, 0.35), (1.5 * girth, 1.1 * girth), BARK, Material.WOOD, 7, False)
+    b.tube((0, 0, 0.35), fork, (1.1 * girth, 0.75 * girth), BARK, Material.WOOD, 7, False)
+    crown = _Crown(rng, middle, (spread * 0.92, spread * 0.92, half * 0.95), colour, 13)
+    for k in range(3 if detail > 1 else 0):  # boughs that are seen from below
+        angle = 2.1 * k + rng.uniform(0, 1)
+        end = (
+            middle[0] + 0.6 * spread * np.cos(angle),
+            middle[1] + 0.6 * spread * np.sin(angle),
+            base + 0.55 * half,
+        )
+        low = (middle[0], middle[1], base - 0.05 * half)
+        b.tube(low, end, (0.5 * girth, 0.25 * girth), BARK, Material.WOOD, 4, False)
+    b.add(crown.body(detail))
+    b.add(crown.leaves(leaves, 0.22 * spread))
     return b.mesh()
 
 
@@ -207,8 +269,7 @@ def hedge(
     return Mesh.build(points.reshape(-1, 3), faces, tone, Material.FOLIAGE, 60)
 
 
-def bush(rng: np.random.Generator, size: float, colour: RGB, leaves: int = 38) -> Mesh:
-    """Return a round shrub of about 20 + `leaves` triangles, `size` m high."""
-    blob = np.array([0, 0, 0.42 * size, 0.62 * size, 0.62 * size, 0.56 * size])
-    core = _core(blob, 0, shade(colour, 0.7))
-    return Mesh.merge([core, _leaves(rng, blob[None], leaves, 0.16 * size, colour)])
+def bush(rng: np.random.Generator, size: float, colour: RGB) -> Mesh:
+    """Return a round shrub of 120 triangles, `size` m high."""
+    crown = _Crown(rng, (0, 0, 0.40 * size), (0.62 * size, 0.62 * size, 0.58 * size), colour, 7)
+    return Mesh.merge([crown.body(1), crown.leaves(20, 0.22 * size)])

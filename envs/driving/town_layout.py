@@ -22,6 +22,9 @@ from .town_parts import RGB, Builder
 NEAR_END = 215.0
 """Beyond this x no ego position comes near: things are built more simply there, m."""
 
+FIRST_SEEN = 4.0
+"""No ego position looks at what lies before this x, m."""
+
 
 class StreetSide:
     """One side of the main street: places meshes that face the carriageway.

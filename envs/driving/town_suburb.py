@@ -20,23 +20,24 @@ from .town_furniture import (
 from .town_greens import bush, conifer, hedge, tree
 from .town_ground import END, LOT_HEIGHT, START, GroundStyle, blocks, close_horizon, lay_ground
 from .town_houses import detached, garage, plain_block
-from .town_layout import NEAR_END, StreetSide, car_choices, park_in_crossings
+from .town_layout import FIRST_SEEN, NEAR_END, StreetSide, car_choices, park_in_crossings
 from .town_parts import RGB, Builder
 from .town_walls import BRICKS
 
 LAWN: RGB = (0.39, 0.46, 0.27)
 LEAVES: tuple[RGB, ...] = (
-    (0.27, 0.42, 0.16),
-    (0.34, 0.47, 0.18),
-    (0.22, 0.37, 0.17),
-    (0.40, 0.48, 0.20),
+    (0.36, 0.50, 0.22),
+    (0.45, 0.55, 0.24),
+    (0.31, 0.46, 0.24),
+    (0.50, 0.54, 0.24),
 )
-HEDGE: RGB = (0.20, 0.34, 0.14)
+BLOSSOM: RGB = (0.86, 0.66, 0.70)
+HEDGE: RGB = (0.27, 0.42, 0.19)
 FENCES: tuple[RGB, ...] = ((0.56, 0.43, 0.30), (0.46, 0.36, 0.27), (0.64, 0.53, 0.40))
 DRIVE: RGB = (0.52, 0.50, 0.47)
 
 STYLE = GroundStyle(
-    asphalt=(0.30, 0.30, 0.31),
+    asphalt=(0.38, 0.375, 0.365),
     paving=(0.62, 0.61, 0.58),
     kerb=(0.68, 0.67, 0.64),
     lot=LAWN,
@@ -53,15 +54,16 @@ def build_suburb(b: Builder, junctions: tuple[float, ...], rng: np.random.Genera
     lay_ground(b, STYLE, junctions, rng)
     close_horizon(b, rng, (0.24, 0.33, 0.20), 7.0, 13.0, blocky=False)
     trees = [
-        tree(rng, 9.0, 3.1, LEAVES[0], 180),
-        tree(rng, 7.2, 2.6, LEAVES[1], 160),
-        tree(rng, 10.5, 3.4, LEAVES[2], 190),
-        conifer(rng, 9.5, (0.17, 0.29, 0.17)),
+        tree(rng, 9.0, 3.1, LEAVES[0]),
+        tree(rng, 7.2, 2.6, LEAVES[1]),
+        tree(rng, 10.5, 3.4, LEAVES[2]),
+        tree(rng, 5.6, 2.2, BLOSSOM, leaves=50),
+        conifer(rng, 9.5, (0.22, 0.36, 0.22)),
     ]
     far_trees = [
-        tree(rng, 9.0, 3.2, LEAVES[0], 90, 3),
-        tree(rng, 10.5, 3.3, LEAVES[3], 90, 3),
-        conifer(rng, 10.5, (0.19, 0.30, 0.18)),
+        tree(rng, 9.0, 3.2, LEAVES[0], leaves=30, detail=1),
+        tree(rng, 10.5, 3.3, LEAVES[3], leaves=30, detail=1),
+        conifer(rng, 10.5, (0.23, 0.36, 0.23)),
     ]
     cars = car_choices(rng, 6)
     park_in_crossings(b, junctions, cars, rng)
@@ -73,7 +75,7 @@ def build_suburb(b: Builder, junctions: tuple[float, ...], rng: np.random.Genera
             count = max(1, round((high - low) / 18.5))
             edges = np.linspace(low, high, count + 1)
             for left, right in itertools.pairwise(edges):
-                near = left < NEAR_END
+                near = right > FIRST_SEEN and left < NEAR_END
                 front_trees = trees if near else far_trees
                 _plot(street, float(left), float(right), front_trees, far_trees, cars, rng, near)
         _far_rows(street, junctions, far_trees, rng)
@@ -130,7 +132,8 @@ def _plot(
             tall = rng.uniform(0.8, 1.35)
             street.put(hedge(rng, length, tall, 0.7, HEDGE), middle, 0.55)
         elif style == "picket":
-            street.put(picket_fence(length, 0.95, (0.88, 0.88, 0.85)), middle, 0.25)
+            pitch = 0.19 if near else 0.38
+            street.put(picket_fence(length, 0.95, (0.88, 0.88, 0.85), pitch), middle, 0.25)
         elif style == "board":
             street.put(board_fence(length, 1.05, FENCES[rng.integers(3)]), middle, 0.25)
         elif style == "wall":

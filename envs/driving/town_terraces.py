@@ -28,7 +28,7 @@ from .town_rows import terrace
 from .town_walls import BRICKS
 
 STYLE = GroundStyle(
-    asphalt=(0.27, 0.27, 0.275),
+    asphalt=(0.365, 0.36, 0.35),
     paving=(0.56, 0.53, 0.50),
     kerb=(0.62, 0.60, 0.57),
     lot=(0.53, 0.51, 0.48),
@@ -92,7 +92,7 @@ def _furnish_right(
     street: StreetSide, row: list[_House], signs: list[float], rng: np.random.Generator
 ) -> None:
     """Stand lanterns, trees, bollards and benches before the facades, clear of the `signs`."""
-    small = tree(rng, 5.2, 1.0, (0.30, 0.44, 0.20), 130)
+    small = tree(rng, 5.2, 1.0, (0.38, 0.52, 0.26), leaves=30, detail=1)
     lantern, post, tub = lantern_lamp(), bollard(), planter()
     for k, house in enumerate(row):
         wide = house.x1 - house.x0
