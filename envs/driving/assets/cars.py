@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....rendering.mesh import F32, Material, Mesh
-from ....rendering.shapes.lettering import lettering
+from ....rendering.shapes.lettering import draped, lettering
 from ....rendering.shapes.primitives import (
     Colour,
     box,
@@ -29,6 +29,8 @@ _WHITE = (0.93, 0.94, 0.95)
 _BLUE = (0.03, 0.16, 0.62)
 _YELLOW = (0.98, 0.88, 0.05)
 _RED = (0.85, 0.05, 0.06)
+_NIGHT = (0.045, 0.055, 0.085)
+_SHINING = Material.EMISSIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,88 +55,38 @@ class Form:
 
 
 HATCH = Form(
-    4.1,
-    1.76,
-    1.47,
-    (
-        (0, 0.62),
-        (0.01, 0.86),
-        (0.05, 0.98),
-        (0.40, 0.96),
-        (0.68, 0.93),
-        (0.90, 0.80),
-        (0.985, 0.66),
-        (1, 0.55),
-    ),
+    4.1, 1.76, 1.47,
+    ((0, 0.62), (0.01, 0.86), (0.05, 0.98), (0.40, 0.96), (0.68, 0.93), (0.90, 0.80),
+     (0.985, 0.66), (1, 0.55)),
     (0.015, 0.10, 0.56, 0.76),
-)
+)  # fmt: skip
 ESTATE = Form(
-    4.6,
-    1.80,
-    1.46,
-    (
-        (0, 0.60),
-        (0.01, 0.86),
-        (0.04, 0.96),
-        (0.40, 0.95),
-        (0.68, 0.92),
-        (0.90, 0.79),
-        (0.985, 0.64),
-        (1, 0.52),
-    ),
+    4.6, 1.80, 1.46,
+    ((0, 0.60), (0.01, 0.86), (0.04, 0.96), (0.40, 0.95), (0.68, 0.92), (0.90, 0.79),
+     (0.985, 0.64), (1, 0.52)),
     (0.012, 0.075, 0.55, 0.745),
-)
+)  # fmt: skip
 SALOON = Form(
-    4.7,
-    1.82,
-    1.44,
-    (
-        (0, 0.62),
-        (0.01, 0.90),
-        (0.04, 0.97),
-        (0.20, 0.96),
-        (0.68, 0.92),
-        (0.90, 0.79),
-        (0.985, 0.64),
-        (1, 0.52),
-    ),
+    4.7, 1.82, 1.44,
+    ((0, 0.62), (0.01, 0.90), (0.04, 0.97), (0.20, 0.96), (0.68, 0.92), (0.90, 0.79),
+     (0.985, 0.64), (1, 0.52)),
     (0.09, 0.27, 0.54, 0.73),
-)
+)  # fmt: skip
 OFF_ROAD = Form(
-    4.4,
-    1.84,
-    1.70,
-    (
-        (0, 0.70),
-        (0.01, 1.02),
-        (0.04, 1.10),
-        (0.40, 1.08),
-        (0.70, 1.06),
-        (0.92, 0.96),
-        (0.985, 0.80),
-        (1, 0.66),
-    ),
+    4.4, 1.84, 1.70,
+    ((0, 0.70), (0.01, 1.02), (0.04, 1.10), (0.40, 1.08), (0.70, 1.06), (0.92, 0.96),
+     (0.985, 0.80), (1, 0.66)),
     (0.012, 0.07, 0.57, 0.74),
     radius=0.36,
-)
+)  # fmt: skip
 VAN = Form(
-    5.2,
-    1.95,
-    2.25,
-    (
-        (0, 0.9),
-        (0.005, 1.10),
-        (0.03, 1.15),
-        (0.40, 1.15),
-        (0.80, 1.12),
-        (0.93, 0.98),
-        (0.985, 0.80),
-        (1, 0.60),
-    ),
+    5.2, 1.95, 2.25,
+    ((0, 0.9), (0.005, 1.10), (0.03, 1.15), (0.40, 1.15), (0.80, 1.12), (0.93, 0.98),
+     (0.985, 0.80), (1, 0.60)),
     (0.005, 0.015, 0.70, 0.875),
     (0.18, 0.82),
     0.35,
-)
+)  # fmt: skip
 
 
 def _section(
@@ -237,40 +189,16 @@ def _cabin(form: Form, colour: Colour) -> list[Mesh]:
 def _wheel(x: float, side: float, half: float, radius: float) -> list[Mesh]:
     y = side * (half - 0.10)
     tyre = lathe(
-        [
-            (0, -0.10),
-            (radius * 0.7, -0.105),
-            (radius * 0.95, -0.095),
-            (radius, -0.06),
-            (radius, 0.06),
-            (radius * 0.95, 0.095),
-            (radius * 0.7, 0.105),
-            (0, 0.10),
-        ],
-        22,
-        _BLACK,
-    ).transformed((x, y, radius), roll=np.pi / 2)
-    hub_y = y + side * 0.107
+        [(0, -0.10), (radius * 0.72, -0.105), (radius * 0.96, -0.09), (radius, 0.0),
+         (radius * 0.96, 0.09), (radius * 0.72, 0.105), (0, 0.10)],
+        20, _BLACK,
+    ).transformed((x, y, radius), roll=np.pi / 2)  # fmt: skip
+    hub_y, rim = y + side * 0.107, (x, side * (half - 0.002), radius * 1.13)
+    steel, across = (0.62, 0.63, 0.65), (0.0, 1.0, 0.0)
     parts = [
         tyre,
-        disc(
-            radius * 0.66,
-            0.012,
-            (x, hub_y, radius),
-            (0.62, 0.63, 0.65),
-            Material.METAL,
-            22,
-            (0, 1, 0),
-        ),
-        disc(
-            radius * 1.13,
-            0.01,
-            (x, side * (half - 0.002), radius * 1.13),
-            _BLACK,
-            Material.MATTE,
-            26,
-            (0, 1, 0),
-        ),
+        disc(radius * 0.66, 0.012, (x, hub_y, radius), steel, Material.METAL, 14, across),
+        disc(radius * 1.13, 0.01, rim, _BLACK, Material.MATTE, 16, across),
     ]
     for k in range(5):
         a = 2 * np.pi * k / 5
@@ -298,10 +226,13 @@ def _lights(form: Form) -> list[Mesh]:
             (front - 0.035, 0, lamp - 0.03),
             _BLACK,
             Material.GLOSSY,
+            1,
         ),
-        rounded_box((0.06, half * 1.3, 0.09), 0.02, (front - 0.03, 0, 0.345), _BLACK),
+        rounded_box((0.06, half * 1.3, 0.09), 0.02, (front - 0.03, 0, 0.345), _BLACK, segments=1),
         box((0.04, 0.50, 0.11), (back - 0.005, 0, tail - 0.16), (0.92, 0.90, 0.75)),
-        rounded_box((0.10, form.width * 0.86, 0.14), 0.04, (back + 0.03, 0, 0.42), _BLACK),
+        rounded_box(
+            (0.10, form.width * 0.86, 0.14), 0.04, (back + 0.03, 0, 0.42), _BLACK, segments=1
+        ),
     ]
     for side in (1.0, -1.0):
         y = side * half * 0.70
@@ -325,6 +256,7 @@ def _lights(form: Form) -> list[Mesh]:
                 (back + 0.06, side * half * 0.80, tail),
                 (0.75, 0.03, 0.04),
                 Material.GLOSSY,
+                1,
             )
         )
         d = (form.cabin[3] - 0.07 - 0.5) * form.length
@@ -366,9 +298,9 @@ def _light_bar(x: float, z: float, width: float, colours: Sequence[Colour]) -> l
         y = (k - (n - 1) / 2) * width / n
         parts.append(
             rounded_box(
-                (0.26, width / n * 0.94, 0.13),
+                (0.26, width / n * 0.94, 0.15),
                 0.035,
-                (x, y, z + 0.11),
+                (x, y, z + 0.12),
                 colour,
                 Material.EMISSIVE,
                 1,
@@ -389,11 +321,16 @@ def _battenburg(
 ) -> Mesh:
     """Paint two rows of alternating blocks on both sides of a body."""
     middle = (low + high) / 2
+
+    def flank(m: F32) -> npt.NDArray[np.bool_]:
+        reach = (end - start) / count
+        along = (m[:, 0] > start - reach) & (m[:, 0] < end + reach)
+        return np.asarray(along & (np.abs(m[:, 1]) > half * 0.7))
+
     for z in (low, middle, high):
-        body = cut(body, (0, 0, 1), z)
-    edges = np.linspace(start, end, count + 1)
-    for x in edges:
-        body = cut(body, (1, 0, 0), float(x))
+        body = cut(body, (0, 0, 1), z, flank)
+    for x in np.linspace(start, end, count + 1):
+        body = cut(body, (1, 0, 0), float(x), flank)
     width = (end - start) / count
     for parity in (0, 1):
 
@@ -409,176 +346,119 @@ def _battenburg(
 
 
 def _police(variant: int) -> Mesh:
-    form = ESTATE if variant == 0 else SALOON
-    body, *rest = car_body(form, _WHITE)
-    half = form.width / 2
-    body = _battenburg(
-        body, half, 0.50, 0.84, -form.length / 2 + 0.25, form.length / 2 - 0.80, 8, (_BLUE, _YELLOW)
-    )
-    roof = form.height
-    x = ((form.cabin[1] + form.cabin[2]) / 2 - 0.5) * form.length
-    lights = (
-        (1.0, 0.05, 0.05),
-        (1.0, 0.05, 0.05),
-        (0.9, 0.9, 1.0),
-        (0.05, 0.2, 1.0),
-        (0.05, 0.2, 1.0),
-    )
-    parts = [body, *rest, *_lights(form), *_light_bar(x, roof - 0.01, 1.25, lights)]
-    back, front = -form.length / 2, form.length / 2
-    for k in range(8):  # chevrons across the tail
-        y = (k - 3.5) * form.width * 0.10
-        colour = (_RED, _YELLOW)[k % 2]
-        parts.append(
-            box((0.04, form.width * 0.10, 0.17), (back + 0.005, y, 0.53), colour, Material.RETRO)
+    """Return an estate with blue and yellow blocks (0) or a black and white saloon (1)."""
+    form = (ESTATE, SALOON)[variant]
+    skin, *rest = car_body(form, _WHITE)
+    half, back, front = form.width / 2, -form.length / 2, form.length / 2
+    door = 0.86 if variant == 0 else 0.98  # half the length of the white panel on the doors, m
+    if variant == 0:
+        for start, end, count in ((back + 0.2, -door, 4), (door, front - 0.78, 2)):
+            skin = _battenburg(skin, half, 0.48, 0.84, start, end, count, (_BLUE, _YELLOW))
+    else:
+        skin = cut(cut(skin, (1, 0, 0), -door), (1, 0, 0), door)
+        skin = paint_where(
+            skin, lambda m: (np.abs(m[:, 0]) > door) & (m[:, 2] > 0.34), _NIGHT, Material.GLOSSY
         )
-    word = lettering("POLICE", 0.13, _BLUE, Material.RETRO)
-    parts.append(word.transformed((back + 0.018, 0, 0.80), yaw=np.pi, pitch=0.06))
-    long_word = lettering("POLICE", 0.42, _BLUE, Material.RETRO, width=1.0)
-    x, z = _bonnet(form)
-    parts.append(long_word.transformed((x, 0, z), pitch=-1.38))
-    for side in (1.0, -1.0):
+    ink = _BLUE if variant == 0 else _NIGHT
+    light = _BLUE if variant == 0 else _WHITE  # what stands out on bonnet and boot
+    roof = ((form.cabin[1] + form.cabin[2]) / 2 - 0.5) * form.length
+    red, blue = (1.0, 0.05, 0.05), (0.05, 0.2, 1.0)
+    parts = [skin, *rest, *_lights(form)]
+    parts += _light_bar(roof, form.height - 0.01, 1.3, (red, red, (0.9, 0.9, 1.0), blue, blue))
+    for k in range(8):  # chevrons across the tail, blocks under the grille
+        y, size = (k - 3.5) * form.width * 0.10, (0.04, form.width * 0.10, 0.17)
+        shade = (_RED, _YELLOW)[k % 2]
+        parts.append(box(size, (back + 0.005, y, 0.53), shade, Material.RETRO))
+        shade = ((_BLUE, _YELLOW), (_NIGHT, _WHITE))[variant][k % 2]
         parts.append(
-            lettering("POLICE", 0.12, _BLUE, Material.RETRO).transformed(
-                (-0.05, side * (half + 0.004), 0.425), yaw=side * np.pi / 2
-            )
+            box((0.02, 0.15, 0.11), (front + 0.004, y * 0.85, 0.50), shade, Material.RETRO)
         )
-    parts.append(box((0.02, 1.0, 0.09), (front + 0.005, 0, 0.50), _BLUE, Material.RETRO))
+    for side, lamp in ((1.0, red), (-1.0, blue)):  # flashers in the grille and at the rear window
+        parts.append(box((0.03, 0.16, 0.06), (front + 0.0, side * 0.34, 0.605), lamp, _SHINING))
+        parts.append(_pressed("POLICE", 0.27, ink, 1.36, skin, (0.0, side * half, 0.645)))
+    high = float(np.interp(0.02, *zip(*form.deck, strict=True))) - 0.12
+    word = lettering("POLICE", 0.125, light, Material.RETRO, width=0.95)
+    word = word.transformed((back, 0, high), yaw=np.pi)
+    parts.append(draped(word, skin, (1, 0, 0)))
+    x = ((form.cabin[3] + 0.97) / 2 - 0.495) * form.length
+    word = lettering("POLICE", 0.50, light, Material.RETRO, width=1.2)
+    parts.append(draped(word.transformed((x, 0, 1.0), pitch=-np.pi / 2), skin, (0, 0, -1)))
     return Mesh.merge(parts)
 
 
-def _bonnet(form: Form) -> tuple[float, float]:
-    """Return (x, z) just above the middle of the bonnet, m."""
-    share = (form.cabin[3] + 0.97) / 2 + 0.005
-    deck_x, deck_z = zip(*form.deck, strict=True)
-    return (share - 0.5) * form.length, float(np.interp(share, deck_x, deck_z)) + 0.014
+def _pressed(
+    word: str, height: float, ink: Colour, width: float, skin: Mesh, at: tuple[float, float, float]
+) -> Mesh:
+    """Return a word on the flank of a body near the point `at`, m."""
+    flat = lettering(word, height, ink, Material.RETRO, width=width)
+    side = float(np.sign(at[1]))
+    return draped(flat.transformed(at, yaw=side * np.pi / 2), skin, (0, -side, 0))
 
 
 def _ambulance(variant: int) -> Mesh:
-    base = _WHITE if variant == 0 else (0.97, 0.86, 0.10)
-    stripe = _RED if variant == 0 else (0.10, 0.50, 0.20)
+    """Return a box-bodied ambulance: white and red (0), or yellow and green (1)."""
+    base: Colour = (_WHITE, (0.97, 0.86, 0.10))[variant]
+    stripe: Colour = (_RED, (0.04, 0.44, 0.16))[variant]
+    ink: Colour = (_RED, (0.02, 0.28, 0.13))[variant]
     length, width, height = 5.6, 2.1, 2.6
-    half = width / 2
-    chassis = box((length - 0.2, width - 0.3, 0.20), (0, 0, 0.42), _BLACK)
-    box_body = rounded_box(
-        (3.7, width, height - 0.55),
-        0.07,
-        (-length / 2 + 1.85, 0, 0.5 + (height - 0.5) / 2 - 0.02),
-        base,
-        Material.GLOSSY,
-    )
+    half, back = width / 2, -length / 2
+    middle = (back + 1.85, 0, 0.5 + (height - 0.5) / 2 - 0.02)
+    coach = rounded_box((3.7, width, height - 0.55), 0.07, middle, base, Material.GLOSSY)
     cab = extrude(
-        [
-            (0.8, 0.42),
-            (2.72, 0.42),
-            (2.80, 0.62),
-            (2.74, 1.02),
-            (2.05, 1.22),
-            (1.45, 2.02),
-            (0.8, 2.10),
-        ],
-        width * 0.92,
-        base,
-        Material.GLOSSY,
-        inset=0.08,
-    )
-    parts = [chassis]
-    for z in (0.95, 1.22):
-        box_body, cab = cut(box_body, (0, 0, 1), z), cut(cab, (0, 0, 1), z)
-    for x in (-2.3, -1.6):
-        box_body = cut(box_body, (1, 0, 0), x)
-    body = Mesh.merge([box_body, cab])
-    blocks = _battenburg(
-        body,
-        half,
-        0.80,
-        1.24,
-        -length / 2 + 0.1,
-        length / 2 - 0.35,
-        9,
-        (stripe, base if variant == 0 else _YELLOW),
-    )
-    parts.append(blocks)
-    glass = extrude(
-        [(1.50, 1.98), (2.06, 1.24), (2.09, 1.25), (1.53, 1.99)],
-        width * 0.80,
-        _GLASS,
-        Material.GLASS,
-    )
-    parts.append(glass)
+        [(0.8, 0.42), (2.72, 0.42), (2.80, 0.62), (2.74, 1.02), (2.05, 1.22), (1.45, 2.02),
+         (0.8, 2.10)],
+        width * 0.92, base, Material.GLOSSY, inset=0.08,
+    )  # fmt: skip
+    blocks = (stripe, base if variant == 0 else _YELLOW)
+    coach = _battenburg(coach, half, 0.78, 1.22, back + 0.1, 0.86, 7, blocks)
+    cab = _battenburg(cab, half, 0.78, 1.22, 0.86, 2.40, 3, blocks[::-1])
+    chassis = box((length - 0.2, width - 0.3, 0.20), (0, 0, 0.42), _BLACK)
+    screen = [(1.50, 1.98), (2.06, 1.24), (2.09, 1.25), (1.53, 1.99)]
+    parts = [coach, cab, chassis, extrude(screen, width * 0.80, _GLASS, Material.GLASS)]
     for side in (1.0, -1.0):
-        window = extrude(
-            [(0.95, 1.30), (1.85, 1.30), (1.45, 1.88), (0.95, 1.92)], 0.02, _GLASS, Material.GLASS
-        )
-        parts.append(window.transformed((0, side * (half * 0.92 + 0.005), 0)))
-        y = side * (half + 0.006)
+        window = [(0.95, 1.30), (1.85, 1.30), (1.45, 1.88), (0.95, 1.92)]
+        pane = extrude(window, 0.02, _GLASS, Material.GLASS)
+        parts.append(pane.transformed((0, side * (half * 0.92 + 0.005), 0)))
+        y = side * half
         # A six-armed star on the box, blue with white ground.
-        parts.append(disc(0.36, 0.012, (-1.9, y, 1.85), _WHITE, axis=(0, 1, 0)))
-        for k in range(3):
-            parts.append(
-                box((0.60, 0.024, 0.15), (0, 0, 0), _BLUE)
-                .transformed(pitch=k * np.pi / 3 + np.pi / 2)
-                .transformed((-1.9, y, 1.85))
-            )
-        parts.append(box((1.2, 0.012, 0.42), (-0.6, y, 1.85), _GLASS, Material.GLASS))
-        parts.append(box((3.5, 0.02, 0.08), (-0.95, y, 2.30), stripe, Material.RETRO))
-        parts.append(
-            ellipsoid(
-                (0.06, 0.17, 0.11),
-                (2.74, side * half * 0.66, 0.86),
-                (0.95, 0.96, 1.0),
-                Material.GLOSSY,
-                12,
-            )
-        )
-        parts.append(
-            box(
-                (0.04, 0.14, 0.40),
-                (-length / 2 - 0.005, side * half * 0.86, 0.95),
-                (0.75, 0.03, 0.04),
-                Material.GLOSSY,
-            )
-        )
-        parts.append(rounded_box((0.16, 0.2, 0.30), 0.04, (1.9, side * (half + 0.1), 1.45), _BLACK))
+        star = (-2.05, y + side * 0.003, 1.98)
+        parts.append(disc(0.36, 0.012, star, _WHITE, segments=20, axis=(0, 1, 0)))
+        parts += [
+            box((0.60, 0.020, 0.15), (0, 0, 0), _BLUE)
+            .transformed(pitch=k * np.pi / 3 + np.pi / 2)
+            .transformed(star)
+            for k in range(3)
+        ]
+        parts += [
+            box((1.5, 0.012, 0.36), (-0.7, y, 2.02), _GLASS, Material.GLASS),
+            box((3.5, 0.008, 0.08), (-0.95, y, 2.36), stripe, Material.RETRO),
+            _pressed("AMBULANCE", 0.34, ink, 3.2, coach, (-0.95, y, 1.47)),
+            ellipsoid((0.06, 0.17, 0.11), (2.74, y * 0.66, 0.86), _WHITE, Material.GLOSSY, 10),
+            box((0.04, 0.14, 0.40), (back - 0.005, y * 0.86, 0.95), _RED, Material.GLOSSY),
+            rounded_box((0.16, 0.2, 0.30), 0.04, (1.9, y + side * 0.1, 1.45), _BLACK, segments=1),
+            box((0.02, 0.62, 0.46), (back - 0.006, side * 0.42, 1.82), _GLASS, Material.GLASS),
+        ]
         for x in (-1.75, 1.75):
-            parts += _wheel(x, side, half - 0.0, 0.37)
-    # Rear doors with windows and a chevron band, front grille and cross.
-    back = -length / 2
-    parts.append(box((0.02, 0.025, 1.8), (back - 0.005, 0, 1.45), (0.3, 0.3, 0.3)))
-    for side in (1.0, -1.0):
-        parts.append(
-            box((0.02, 0.62, 0.55), (back - 0.006, side * 0.42, 1.95), _GLASS, Material.GLASS)
-        )
+            parts += _wheel(x, side, half, 0.37)
+    # Rear doors with a chevron band and a cross, front grille and plate.
+    parts.append(box((0.02, 0.025, 1.6), (back - 0.005, 0, 1.35), (0.3, 0.3, 0.3)))
     for k in range(8):
-        parts.append(
-            box(
-                (0.02, width * 0.098, 0.35),
-                (back - 0.004, (k - 3.5) * width * 0.098, 0.95),
-                (_RED, _YELLOW)[k % 2],
-                Material.RETRO,
-            )
-        )
+        place, shade = (back - 0.004, (k - 3.5) * width * 0.098, 0.95), (_RED, _YELLOW)[k % 2]
+        parts.append(box((0.02, width * 0.098, 0.35), place, shade, Material.RETRO))
     for size in ((0.02, 0.12, 0.40), (0.02, 0.40, 0.12)):
-        parts.append(box(size, (back - 0.014, 0, 1.42), _RED))
+        parts.append(box(size, (back - 0.014, 0, 1.36), _RED))
     parts.append(box((0.04, width * 0.55, 0.20), (2.78, 0, 0.72), _BLACK, Material.GLOSSY))
     parts.append(box((0.03, 0.50, 0.12), (2.81, 0, 0.50), (0.92, 0.92, 0.90)))
-    ink = _RED if variant == 0 else (0.05, 0.30, 0.15)
+    bonnet = lettering("AMBULANCE", 0.50, ink, Material.RETRO, width=1.6)
+    brow = lettering("AMBULANCE", 0.20, ink, Material.RETRO, width=1.85)
     parts += [
-        lettering("AMBULANCE", 0.45, ink, Material.RETRO, width=1.35).transformed(
-            (2.40, 0, 1.145), pitch=-1.29
-        ),
-        lettering("AMBULANCE", 0.17, ink, Material.RETRO, width=1.5).transformed((0.908, 0, 2.42)),
-        lettering("AMBULANCE", 0.15, ink, Material.RETRO, width=1.4).transformed(
-            (back - 0.006, 0, 2.37), yaw=np.pi
-        ),
-    ]
-    parts += [
-        lettering("AMBULANCE", 0.20, ink, Material.RETRO, width=1.9).transformed(
-            (-0.75, side * (half + 0.004), 1.44), yaw=side * np.pi / 2
-        )
-        for side in (1.0, -1.0)
+        draped(bonnet.transformed((2.40, 0, 1.145), pitch=-1.29), cab, (-0.27, 0, -0.96)),
+        draped(brow.transformed((0.908, 0, 2.43)), coach, (-1, 0, 0)),
+        draped(brow.transformed((back, 0, 2.28), yaw=np.pi), coach, (1, 0, 0)),
     ]
     red, blue = (1.0, 0.05, 0.05), (0.05, 0.2, 1.0)
-    parts += _light_bar(1.05, 2.10, 1.5, (blue, blue, red, red))
+    parts += _light_bar(1.12, 2.03, 1.6, (blue, blue, red, red))
     parts += _light_bar(back + 0.25, height - 0.06, 1.6, (blue, red, red, blue))
+    for side, lamp in ((1.0, red), (-1.0, blue)):
+        parts.append(box((0.03, 0.20, 0.07), (2.80, side * 0.42, 0.86), lamp, _SHINING))
     return Mesh.merge(parts)
