@@ -1,4 +1,6 @@
-"""Street furniture: lamps, signs, fences, walls, bollards, bins, benches, post boxes.
+"""Street furniture: lamps, signs, fences, walls, benches, tubs, post boxes.
+
+Nothing here looks like a concept of the catalogue: no bin, no barrier, no shelter.
 
 Each stands on z = 0 at its origin; what reaches over the street reaches along +x.
 """
@@ -131,27 +133,26 @@ def board_fence(length: float, height: float, colour: RGB, board: float = 0.27) 
     return b.mesh()
 
 
-def picket_fence(length: float, height: float, colour: RGB, pitch: float = 0.19) -> Mesh:
+def picket_fence(length: float, height: float, colour: RGB, pitch: float = 0.22) -> Mesh:
     """Return a fence of pointed pickets, one each `pitch` m, along y, its middle at the origin."""
     b = Builder()
     half = 0.29 * pitch
     count = max(2, round(length / pitch))
     y = np.linspace(-length / 2, length / 2, count)
-    for x, order in ((0.035, (0, 1, 2, 3, 4)), (0.015, (0, 4, 3, 2, 1))):
-        outline = np.array(
-            [
-                (-half, 0.08),
-                (half, 0.08),
-                (half, height - 0.08),
-                (0, height),
-                (-half, height - 0.08),
-            ]
-        )[list(order)]
-        p = np.zeros((count, 5, 3))
-        p[..., 0] = x
-        p[..., 1] = y[:, None] + outline[:, 0]
-        p[..., 2] = outline[:, 1]
-        b.triangles(p[:, [0, 1, 2, 0, 2, 3, 0, 3, 4]], colour, Material.WOOD)
+    outline = np.array(
+        [
+            (-half, 0.08),
+            (half, 0.08),
+            (half, height - 0.08),
+            (0, height),
+            (-half, height - 0.08),
+        ]
+    )
+    p = np.zeros((count, 5, 3))
+    p[..., 0] = 0.025  # one sheet: a face is lit on the side that is seen
+    p[..., 1] = y[:, None] + outline[:, 0]
+    p[..., 2] = outline[:, 1]
+    b.triangles(p[:, [0, 1, 2, 0, 2, 3, 0, 3, 4]], colour, Material.WOOD)
     for z in (0.25, height - 0.3):
         b.box(
             (-0.02, -length / 2, z),
@@ -175,38 +176,6 @@ def garden_wall(length: float, height: float, colour: RGB) -> Mesh:
         Material.CONCRETE,
         "",
     )
-    return b.mesh()
-
-
-def bollard() -> Mesh:
-    """Return a cast-iron bollard, 0.95 m high."""
-    b = Builder()
-    b.tube((0, 0, 0), (0, 0, 0.85), (0.075, 0.06), IRON, Material.METAL, 8)
-    b.tube((0, 0, 0.70), (0, 0, 0.76), 0.072, (0.85, 0.85, 0.82), Material.RETRO, 8)
-    b.tube((0, 0, 0.85), (0, 0, 0.95), (0.085, 0.03), IRON, Material.METAL, 8)
-    return b.mesh()
-
-
-def litter_bin(colour: RGB) -> Mesh:
-    """Return a round street bin, 1 m high."""
-    b = Builder()
-    b.tube((0, 0, 0.05), (0, 0, 0.85), (0.22, 0.26), colour, Material.METAL, 10)
-    b.tube((0, 0, 0.85), (0, 0, 1.0), (0.28, 0.16), shade(colour, 0.7), Material.METAL, 10)
-    return b.mesh()
-
-
-def wheelie_bin(colour: RGB) -> Mesh:
-    """Return a household bin on wheels, 1.1 m high, lid handle towards +x."""
-    b = Builder()
-    b.box((-0.26, -0.25, 0.06), (0.26, 0.25, 0.98), colour, Material.GLOSSY, "")
-    b.slab(
-        [(-0.30, -0.28, 1.08), (0.30, -0.28, 1.0), (0.30, 0.28, 1.0), (-0.30, 0.28, 1.08)],
-        0.06,
-        shade(colour, 0.8),
-        Material.GLOSSY,
-    )
-    for y in (-0.27, 0.22):
-        b.tube((-0.24, y, 0.1), (-0.24, y + 0.05, 0.1), 0.1, (0.1, 0.1, 0.1), Material.MATTE, 8)
     return b.mesh()
 
 

@@ -163,7 +163,7 @@ def tree(
     spread: float,
     colour: RGB,
     *,
-    leaves: int = 70,
+    leaves: int = 52,
     detail: int = 2,
 ) -> Mesh:
     """Return a broad-leaved tree of about 20 * 4^`detail` + 2 * `leaves` + 40 triangles.
@@ -273,3 +273,31 @@ def bush(rng: np.random.Generator, size: float, colour: RGB) -> Mesh:
     """Return a round shrub of 120 triangles, `size` m high."""
     crown = _Crown(rng, (0, 0, 0.40 * size), (0.62 * size, 0.62 * size, 0.58 * size), colour, 7)
     return Mesh.merge([crown.body(1), crown.leaves(20, 0.22 * size)])
+
+
+def flowers(rng: np.random.Generator, length: float, depth: float, colour: RGB) -> Mesh:
+    """Return a bed of flowers along y, about 30 triangles a metre, its middle at the origin."""
+    low = hedge(rng, length, 0.24, depth, (0.33, 0.47, 0.22))
+    count = max(4, round(9 * length))
+    at = np.column_stack(
+        [
+            rng.uniform(-0.45, 0.45, count) * depth,
+            rng.uniform(-0.48, 0.48, count) * length,
+            rng.uniform(0.22, 0.36, count),
+        ]
+    )
+    turn = rng.uniform(0, np.pi / 2, (count, 1)) + np.arange(4) * np.pi / 2
+    size = rng.uniform(0.09, 0.15, (count, 1))
+    tilt = rng.uniform(0.4, 0.8, (count, 1))  # heads lean towards the street
+    ring = np.stack(
+        [
+            at[:, :1] + size * np.cos(turn) * 0.7,
+            at[:, 1:2] + size * np.sin(turn),
+            at[:, 2:] - size * np.cos(turn) * tilt,
+        ],
+        axis=2,
+    )
+    heads = Builder()
+    tones = np.clip(np.array(colour) * rng.uniform(0.85, 1.1, (count, 1)), 0, 1)
+    heads.quads(ring, tones, Material.MATTE)
+    return Mesh.merge([low, heads.mesh()])

@@ -15,16 +15,15 @@ from .town_furniture import (
     mast_lamp,
     picket_fence,
     sign,
-    wheelie_bin,
 )
-from .town_greens import bush, conifer, hedge, tree
+from .town_greens import bush, conifer, flowers, hedge, tree
 from .town_ground import END, LOT_HEIGHT, START, GroundStyle, blocks, close_horizon, lay_ground
 from .town_houses import detached, garage, plain_block
 from .town_layout import FIRST_SEEN, NEAR_END, StreetSide, car_choices, park_in_crossings
 from .town_parts import RGB, Builder
 from .town_walls import BRICKS
 
-LAWN: RGB = (0.39, 0.46, 0.27)
+LAWN: RGB = (0.42, 0.52, 0.28)
 LEAVES: tuple[RGB, ...] = (
     (0.36, 0.50, 0.22),
     (0.45, 0.55, 0.24),
@@ -32,6 +31,13 @@ LEAVES: tuple[RGB, ...] = (
     (0.50, 0.54, 0.24),
 )
 BLOSSOM: RGB = (0.86, 0.66, 0.70)
+FLOWERS: tuple[RGB, ...] = (
+    (0.86, 0.24, 0.26),
+    (0.93, 0.76, 0.22),
+    (0.90, 0.55, 0.68),
+    (0.93, 0.91, 0.88),
+    (0.58, 0.40, 0.72),
+)
 HEDGE: RGB = (0.27, 0.42, 0.19)
 FENCES: tuple[RGB, ...] = ((0.56, 0.43, 0.30), (0.46, 0.36, 0.27), (0.64, 0.53, 0.40))
 DRIVE: RGB = (0.52, 0.50, 0.47)
@@ -42,7 +48,7 @@ STYLE = GroundStyle(
     kerb=(0.68, 0.67, 0.64),
     lot=LAWN,
     lot_material=Material.GRASS,
-    far=(0.40, 0.46, 0.29),
+    far=(0.42, 0.50, 0.30),
     slab=1.8,
     zebra=False,
     edge_lines=True,
@@ -57,7 +63,7 @@ def build_suburb(b: Builder, junctions: tuple[float, ...], rng: np.random.Genera
         tree(rng, 9.0, 3.1, LEAVES[0]),
         tree(rng, 7.2, 2.6, LEAVES[1]),
         tree(rng, 10.5, 3.4, LEAVES[2]),
-        tree(rng, 5.6, 2.2, BLOSSOM, leaves=50),
+        tree(rng, 5.6, 2.2, BLOSSOM),
         conifer(rng, 9.5, (0.22, 0.36, 0.22)),
     ]
     far_trees = [
@@ -146,7 +152,10 @@ def _plot(
         if abs(x - path_x) > 1.3:
             flower = [(0.42, 0.42, 0.18), (0.24, 0.38, 0.17), (0.55, 0.30, 0.32)][rng.integers(3)]
             street.put(bush(rng, rng.uniform(0.7, 1.2), flower), x, back)
-    if rng.random() < 0.7:
+    for side in (-1, 1) if near and rng.random() < 0.6 else ():
+        bed = flowers(rng, rng.uniform(1.4, 2.4), 0.6, FLOWERS[rng.integers(len(FLOWERS))])
+        street.put(bed, path_x + side * 2.0, rng.uniform(1.0, 1.5))
+    if rng.random() < 0.75:
         mesh = trees[rng.integers(len(trees))]
         x = low + 1.2 if drive_right else high - 1.2
         scale = rng.uniform(0.75, 1.05)
@@ -163,9 +172,6 @@ def _plot(
         )
     if rng.random() < 0.5:
         street.put(letter_box((0.20, 0.24, 0.30)), path_x + 0.8, 0.3)
-    if rng.random() < 0.35:
-        tint = [(0.16, 0.28, 0.20), (0.24, 0.26, 0.28), (0.22, 0.20, 0.45)][rng.integers(3)]
-        street.put(wheelie_bin(tint), drive_x + (1.75 if drive_right else -1.75), set_back + 1.0)
 
 
 def _sized(mesh: Mesh, scale: float) -> Mesh:

@@ -11,15 +11,13 @@ from ...rendering.mesh import Material, Mesh
 from .street import LEFT_SIDEWALK, RIGHT_SIDEWALK, SIDEWALK_WIDTH
 from .town_furniture import (
     bench,
-    bollard,
     garden_wall,
     lantern_lamp,
-    litter_bin,
     planter,
     sign,
     wall_lamp,
 )
-from .town_greens import bush, tree
+from .town_greens import bush, flowers, tree
 from .town_ground import END, LOT_HEIGHT, START, GroundStyle, blocks, close_horizon, lay_ground
 from .town_houses import plain_block
 from .town_layout import NEAR_END, StreetSide, car_choices, park_in_crossings
@@ -28,7 +26,7 @@ from .town_rows import terrace
 from .town_walls import BRICKS
 
 STYLE = GroundStyle(
-    asphalt=(0.365, 0.36, 0.35),
+    asphalt=(0.39, 0.383, 0.37),
     paving=(0.56, 0.53, 0.50),
     kerb=(0.62, 0.60, 0.57),
     lot=(0.53, 0.51, 0.48),
@@ -38,6 +36,7 @@ STYLE = GroundStyle(
     zebra=True,
     edge_lines=False,
 )
+FLOWERS = ((0.86, 0.22, 0.24), (0.90, 0.50, 0.64), (0.93, 0.78, 0.26))
 PATH = 1.25
 """Width of the furnished strip between right sidewalk and facades, m."""
 
@@ -91,9 +90,9 @@ def build_terraces(b: Builder, junctions: tuple[float, ...], rng: np.random.Gene
 def _furnish_right(
     street: StreetSide, row: list[_House], signs: list[float], rng: np.random.Generator
 ) -> None:
-    """Stand lanterns, trees, bollards and benches before the facades, clear of the `signs`."""
-    small = tree(rng, 5.2, 1.0, (0.38, 0.52, 0.26), leaves=30, detail=1)
-    lantern, post, tub = lantern_lamp(), bollard(), planter()
+    """Stand lanterns, trees, tubs and benches before the facades, clear of the `signs`."""
+    small = tree(rng, 5.2, 1.1, (0.36, 0.48, 0.25), leaves=40)
+    lantern, tub = lantern_lamp(), planter()
     for k, house in enumerate(row):
         wide = house.x1 - house.x0
         if k % 2:
@@ -101,10 +100,11 @@ def _furnish_right(
             street.put(lantern, house.x1 if clear else house.x1 - 3.0, 0.35)
             continue
         if house.kind == "shop":
-            for step in range(3):
-                street.put(post, house.x0 + 0.5 * wide + 1.5 * (step - 1), 0.25)
-            if rng.random() < 0.5:
-                street.put(litter_bin((0.17, 0.30, 0.22)), house.x1 - 0.4, 0.4)
+            for step in (-1, 1):
+                x = house.x0 + (0.5 + 0.32 * step) * wide
+                street.put(tub, x, 0.62)
+                bed = flowers(rng, 0.8, 0.8, FLOWERS[rng.integers(len(FLOWERS))])
+                street.put(bed, x, 0.62, z=LOT_HEIGHT + 0.5)
             continue
         kind = rng.integers(4)
         if kind < 2:

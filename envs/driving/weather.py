@@ -159,8 +159,8 @@ WEATHERS: Mapping[str, Weather] = MappingProxyType(
 """Weather concept id to its ranges."""
 
 FAIR = Weather(
-    azimuth=(25.0, 155.0),
-    elevation=(30.0, 52.0),
+    azimuth=(50.0, 160.0),
+    elevation=(36.0, 55.0),
     sun=(2.6, 2.42, 2.1),
     zenith=(0.28, 0.46, 0.80),
     horizon=(0.76, 0.84, 0.94),
