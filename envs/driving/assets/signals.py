@@ -23,14 +23,15 @@ from ....rendering.shapes.primitives import (
 )
 
 _POLE = (0.20, 0.22, 0.22)
-_HOUSING = (0.045, 0.047, 0.05)
+_HOUSING = (0.035, 0.037, 0.04)
 _WHITE = (0.94, 0.94, 0.94)
 _DARK: tuple[Colour, ...] = ((0.20, 0.03, 0.03), (0.20, 0.13, 0.02), (0.02, 0.14, 0.06))
-_PITCH = 0.37  # between lamp centres, m
+_PITCH = 0.42  # between lamp centres, m
 _FRONT = 0.17  # front of the housing before the pole's middle, m
+_LAMP = 0.17  # radius of a lamp, m: a large signal, for it has to be told at 25 m
 
 ARM_LENGTH = 2.6
-HEADS: tuple[tuple[float, float], ...] = ((-ARM_LENGTH, 4.0), (0.0, 2.8))
+HEADS: tuple[tuple[float, float], ...] = ((-ARM_LENGTH, 4.0), (0.0, 2.86))
 """(y, z) of the middle lamp of each head, m."""
 
 
@@ -54,7 +55,7 @@ def body(variant: int) -> Mesh:
     for y, z in HEADS:
         parts += _head(y, z)
     y, z = HEADS[0]
-    parts.append(cylinder((0, y, z + 0.6), (0, y, 4.8), 0.035, _POLE, Material.GLOSSY))
+    parts.append(cylinder((0, y, z + 0.65), (0, y, 4.8), 0.035, _POLE, Material.GLOSSY))
     y, z = HEADS[1]
     for dz in (-0.45, 0.45):
         parts.append(box((0.12, 0.06, 0.05), (0.03, y, z + dz), _POLE, Material.GLOSSY))
@@ -63,18 +64,19 @@ def body(variant: int) -> Mesh:
 
 def _head(y: float, z: float) -> list[Mesh]:
     height = 3 * _PITCH + 0.06
+    middle = _FRONT - 0.12
     parts = [
-        rounded_box((0.20, 0.40, height), 0.03, (_FRONT - 0.10, y, z), _HOUSING, Material.GLOSSY),
-        # The backing board: black with a white border.
         rounded_box(
-            (0.02, 0.72, height + 0.32), 0.009, (_FRONT - 0.12, y, z), _WHITE, Material.RETRO
+            (0.20, 0.42, height), 0.03, (_FRONT - 0.10, y, z), _HOUSING, Material.GLOSSY, 1
         ),
-        rounded_box((0.026, 0.62, height + 0.22), 0.009, (_FRONT - 0.119, y, z), _HOUSING),
+        # The backing board: black with a broad white border, to stand out from trees and houses.
+        rounded_box((0.02, 0.86, height + 0.34), 0.009, (middle, y, z), _WHITE, Material.RETRO, 1),
+        rounded_box((0.026, 0.70, height + 0.18), 0.009, (middle + 0.001, y, z), _HOUSING),
     ]
     for colour in range(3):
         centre = (_FRONT, y, z + (1 - colour) * _PITCH)
-        parts.append(disc(0.155, 0.02, centre, _HOUSING, Material.GLOSSY))
-        parts.append(disc(0.14, 0.03, centre, _DARK[colour], Material.GLOSSY))
+        parts.append(disc(_LAMP + 0.01, 0.02, centre, _HOUSING, Material.GLOSSY))
+        parts.append(disc(_LAMP - 0.01, 0.03, centre, _DARK[colour], Material.GLOSSY))
         parts.append(_visor(centre))
     return parts
 
@@ -86,7 +88,7 @@ def _visor(centre: Point) -> Mesh:
     x, y, z = centre
     rings = []
     for a, depth in zip(angle, reach, strict=True):
-        inner, outer = 0.158, 0.170
+        inner, outer = _LAMP + 0.008, _LAMP + 0.020
         rings.append(
             [
                 (x + along, y + r * np.cos(a), z + r * np.sin(a))
@@ -100,7 +102,7 @@ def _lamps(colour: int, shade: Colour) -> Mesh:
     parts = []
     for x, y, z in lamp_places(colour):
         parts.append(
-            ellipsoid((0.035, 0.15, 0.15), (x + 0.015, y, z), shade, Material.EMISSIVE, 20)
+            ellipsoid((0.035, _LAMP, _LAMP), (x + 0.015, y, z), shade, Material.EMISSIVE, 20)
         )
     return Mesh.merge(parts)
 

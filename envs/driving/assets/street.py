@@ -200,11 +200,11 @@ def bus_stop(variant: int) -> Mesh:
     for y in (-1.45, 1.45):
         parts += [
             box(post, (0.45, y, 1.22), frame, Material.GLOSSY),
-            *_pane((0.98, 0.012, 1.85), (-0.08, y, 1.30)),
+            *_pane(True, 0.98, (-0.08, y, 1.30)),
             box((1.02, 0.05, 0.06), (-0.08, y, 0.35), frame, Material.GLOSSY),
         ]
     for y in (-0.965, 0.0, 0.965):
-        parts += _pane((0.012, 0.90, 1.85), (-0.60, y, 1.30))
+        parts += _pane(False, 0.90, (-0.60, y, 1.30))
         parts.append(box((0.05, 0.92, 0.06), (-0.60, y, 0.35), frame, Material.GLOSSY))
     wood = (0.66, 0.42, 0.20)
     for k in range(3):
@@ -239,17 +239,13 @@ def bus_stop(variant: int) -> Mesh:
     return Mesh.merge(parts)
 
 
-def _pane(size: tuple[float, float, float], at: tuple[float, float, float]) -> list[Mesh]:
-    """Return a clear pane with a row of white marks that keep people from walking into it."""
-    x, y, z = at
-    parts = [box(size, at, (0.80, 0.92, 0.94), Material.CLEAR)]
-    long, mark = max(size[:2]), 0.07
-    for k in range(6):
-        shift = (k - 2.5) / 6 * long
-        place = (x + shift, y, z + 0.22) if size[0] > size[1] else (x, y + shift, z + 0.22)
-        face = (mark, 0.016, mark) if size[0] > size[1] else (0.016, mark, mark)
-        parts.append(box(face, place, _WHITE))
-    return parts
+def _pane(along_x: bool, width: float, at: tuple[float, float, float]) -> list[Mesh]:
+    """Return a clear pane, 1.85 m high, with white marks that keep people from walking into it."""
+    yaw = np.pi / 2 if along_x else 0.0
+    marks = [box((0.016, 0.07, 0.07), (0, (k - 2.5) / 6 * width, 0.22), _WHITE) for k in range(6)]
+    # One sheet without thickness: a ray passes it once.
+    sheet = _plate(width, 1.85, (0.80, 0.92, 0.94)).painted(material=Material.CLEAR)
+    return [part.transformed(at, yaw=yaw) for part in (sheet, *marks)]
 
 
 def _bus_sign(colour: Colour, ink: Colour, form: str) -> list[Mesh]:

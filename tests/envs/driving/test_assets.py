@@ -25,12 +25,12 @@ SIZES = {
     "emergency_vehicle": ((4.3, 1.9, 1.5), (6.0, 2.6, 2.9)),
     "parked_car": ((3.9, 1.8, 1.4), (5.4, 2.4, 2.4)),
     "cone": ((0.3, 0.3, 0.55), (0.55, 0.55, 0.95)),
-    "garbage_bin": ((0.5, 0.5, 1.0), (0.9, 0.7, 1.15)),
-    "bus_stop": ((1.3, 2.9, 2.4), (1.6, 3.3, 3.6)),
+    "garbage_bin": ((0.5, 0.5, 1.0), (0.9, 0.7, 1.30)),
+    "bus_stop": ((1.3, 2.9, 3.4), (1.6, 3.3, 3.7)),
     "chain_barrier": ((0.3, 3.0, 0.95), (0.5, 3.5, 1.15)),
-    "debris": ((1.1, 2.2, 0.40), (1.6, 2.8, 0.60)),
+    "debris": ((1.1, 2.2, 0.80), (1.6, 2.8, 1.05)),
     "obstruction": ((3.4, 1.9, 1.5), (6.2, 2.5, 2.6)),
-    "traffic_light_body": ((0.3, 2.9, 4.7), (0.7, 3.6, 5.2)),
+    "traffic_light_body": ((0.3, 2.9, 4.7), (0.7, 3.7, 5.2)),
     "traffic_light_red": ((0.05, 2.6, 0.3), (0.1, 3.0, 2.0)),
     "traffic_light_green": ((0.05, 2.6, 0.3), (0.1, 3.0, 2.0)),
 }
@@ -45,7 +45,7 @@ def test_sizes_name_every_kind() -> None:
     [
         ("pedestrian", 4), ("child_pedestrian", 4), ("police_pedestrian", 2),
         ("wheelchair_pedestrian", 2), ("cyclist", 3), ("emergency_vehicle", 4), ("cone", 2),
-        ("garbage_bin", 4), ("obstruction", 3), ("parked_car", 5),
+        ("garbage_bin", 4), ("obstruction", 3), ("parked_car", 5), ("bus_stop", 3), ("debris", 3),
     ],
 )  # fmt: skip
 def test_there_are_enough_variants(kind: str, least: int) -> None:
@@ -89,7 +89,10 @@ class TestEveryObject:
         assert area[against].sum() < 0.01 * area.sum()
 
     def test_is_small_enough_to_trace(self, kind: str, variant: int) -> None:
-        assert len(build(kind, variant).faces) <= 9500
+        things = ("emergency_vehicle", "chain_barrier", "obstruction")
+        most = {"bus_stop": 3000, "debris": 3000, "garbage_bin": 2500, "cone": 1000}
+        limit = 6000 if kind in things else most.get(kind, 9500)
+        assert len(build(kind, variant).faces) <= limit
 
     def test_is_built_fast_and_the_same_each_time(self, kind: str, variant: int) -> None:
         kept = build(kind, variant)
@@ -134,8 +137,8 @@ def test_lit_lamps_sit_in_front_of_the_dark_ones() -> None:
         assert np.all(lamp.materials == Material.EMISSIVE)
         for x, y, z in signals.lamp_places(colour):
             mine = lamp.vertices[np.hypot(lamp.vertices[:, 1] - y, lamp.vertices[:, 2] - z) < 0.2]
-            assert np.ptp(mine[:, 2]) == pytest.approx(0.30, abs=0.01)
-            behind = points[np.hypot(points[:, 1] - y, points[:, 2] - z) < 0.142]
+            assert np.ptp(mine[:, 2]) == pytest.approx(0.34, abs=0.01)
+            behind = points[np.hypot(points[:, 1] - y, points[:, 2] - z) < 0.155]
             assert behind[:, 0].max() < mine[:, 0].max()
             assert behind[:, 0].max() > x - 0.05
     assert not np.any(body.materials == Material.EMISSIVE)
