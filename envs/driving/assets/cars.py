@@ -376,7 +376,8 @@ def _police(variant: int) -> Mesh:
     for side, lamp in ((1.0, red), (-1.0, blue)):  # flashers in the grille and at the rear window
         parts.append(box((0.03, 0.16, 0.06), (front + 0.0, side * 0.34, 0.605), lamp, _SHINING))
         parts.append(_pressed("POLICE", 0.27, ink, 1.36, skin, (0.0, side * half, 0.645)))
-    high = float(np.interp(0.02, *zip(*form.deck, strict=True))) - 0.12
+    deck_x, deck_z = zip(*form.deck, strict=True)
+    high = float(np.interp(0.02, deck_x, deck_z)) - 0.12
     word = lettering("POLICE", 0.125, light, Material.RETRO, width=0.95)
     word = word.transformed((back, 0, high), yaw=np.pi)
     parts.append(draped(word, skin, (1, 0, 0)))

@@ -161,6 +161,25 @@ def test_emergency_vehicles_shine_red_and_blue(variant: int) -> None:
     assert np.any((shining[:, 2] > 0.8) & (shining[:, 0] < 0.3))
 
 
+@pytest.mark.parametrize("variant", range(VARIANTS["bus_stop"]))
+def test_the_shelter_is_looked_through(variant: int) -> None:
+    mesh = build("bus_stop", variant)
+    clear = mesh.vertices[mesh.faces[mesh.materials == Material.CLEAR]]
+    assert np.ptp(clear[..., 1]) > 2.5
+    assert np.ptp(clear[..., 2]) > 1.5
+    assert not np.any(mesh.materials == Material.GLASS)
+
+
+@pytest.mark.parametrize("variant", range(VARIANTS["garbage_bin"]))
+def test_bins_are_lighter_than_asphalt(variant: int) -> None:
+    mesh = build("garbage_bin", variant)
+    corners = mesh.vertices[mesh.faces].astype(np.float64)
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    area = np.linalg.norm(across, axis=1)
+    bright = mesh.colours.max(axis=1)
+    assert (area * (bright > 0.3)).sum() > 0.75 * area.sum()
+
+
 @pytest.mark.parametrize("variant", range(VARIANTS["police_pedestrian"]))
 def test_police_wear_hi_vis_with_bands(variant: int) -> None:
     mesh = build("police_pedestrian", variant)
