@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from vlmfail.rendering.mesh import Material, Mesh
-from vlmfail.rendering.shapes import fields, people
+from vlmfail.rendering.shapes import fields, figures
 from vlmfail.rendering.shapes import primitives as shapes
 from vlmfail.rendering.shapes.lettering import lettering
 from vlmfail.rendering.shapes.people import Person, person_mesh, skeleton
@@ -109,7 +109,7 @@ def test_a_cut_field_has_a_straight_edge() -> None:
 
 
 def test_moved_field_moves_its_surface() -> None:
-    quarter = people.turn(yaw=np.pi / 2)
+    quarter = figures.turn(yaw=np.pi / 2)
     moved = fields.ellipsoid((1, 0, 0), (0.3, 0.2, 0.1)).moved(quarter, (0, 0, 5))
     low, high = fields.surface(moved, 0.05, (1, 1, 1)).bounds
     np.testing.assert_allclose((low + high) / 2, (0, 1, 5), atol=5e-3)
@@ -118,11 +118,11 @@ def test_moved_field_moves_its_surface() -> None:
 
 def test_middle_joint_keeps_bone_lengths_and_bends_the_right_way() -> None:
     start, end = np.zeros(3), np.array([0.0, 0.0, -0.8])
-    knee, foot = people.middle_joint(start, end, 0.45, 0.43, (1, 0, 0))
+    knee, foot = figures.middle_joint(start, end, 0.45, 0.43, (1, 0, 0))
     assert np.linalg.norm(knee - start) == pytest.approx(0.45)
     assert np.linalg.norm(foot - knee) == pytest.approx(0.43)
     assert knee[0] > 0.05
-    _, far = people.middle_joint(start, end * 9, 0.45, 0.43, (1, 0, 0))
+    _, far = figures.middle_joint(start, end * 9, 0.45, 0.43, (1, 0, 0))
     assert np.linalg.norm(far) < 0.88
 
 

@@ -1,0 +1,201 @@
+"""Who a person is and how they stand: looks, poses, and the joints that follow from both.
+
+Proportions follow artists' canons (adult 7.5 heads, schoolchild 6, small child 5, toddler 4.5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .primitives import F64, Colour, Point
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """Where pelvis, hands and feet are, in units of the body height below the chin.
+
+    Attributes:
+        pelvis: Middle of the hips (x, z).
+        lean: Forward lean of the trunk, radians.
+        hands: Left and right wrist (x, y, z).
+        feet: Left and right ankle (x, y, z).
+        elbows: Direction the elbows point to (x, y outward, z).
+        knees: Direction the knees point to (x, y outward, z).
+        toes: Pitch of left and right foot, radians, positive toes down.
+        gaze: Turn of the head to the left, radians.
+        grips: How far left and right hand are closed, 0 = flat, 1 = a fist.
+    """
+
+    pelvis: tuple[float, float] = (0.0, 0.6)
+    lean: float = 0.0
+    hands: tuple[Point, Point] = ((0.03, 0.185, 0.515), (0.03, -0.185, 0.515))
+    feet: tuple[Point, Point] = ((0.0, 0.07, 0.05), (0.0, -0.07, 0.05))
+    elbows: Point = (-1.0, 0.5, 0.0)
+    knees: Point = (1.0, 0.15, 0.0)
+    toes: tuple[float, float] = (0.0, 0.0)
+    gaze: float = 0.0
+    grips: tuple[float, float] = (0.3, 0.3)
+
+
+STEPPING = Pose(
+    pelvis=(0.0, 0.59),
+    lean=0.03,
+    hands=((-0.10, 0.18, 0.53), (0.15, -0.17, 0.55)),
+    feet=((0.15, 0.06, 0.055), (-0.17, -0.06, 0.10)),
+    toes=(-0.15, 0.55),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """What one looks like.
+
+    Attributes:
+        height: Standing height, m.
+        heads: Standing height in heads: 7.5 adult, 6 schoolchild, 5 small child, 4.5 toddler.
+        width: Breadth of the body, 1 = average.
+        woman: Narrower shoulders, wider hips, a bust.
+        skin, hair, top, bottom, shoes: sRGB colours.
+        hair_style: "short", "long", "bun", "ponytail", "bunches", "curly" or "none".
+        hat: "none", "beanie", "bobble" (a beanie with one), "cap" (a baseball cap) or "scarf"
+            (a headscarf).
+        hat_colour: sRGB.
+        beard, glasses: Whether they wear one.
+        sleeves: "long" or "short".
+        legs: "trousers", "shorts", "skirt" or "nappy".
+        hem: How far the top reaches below the hips, in body heights (0.02 shirt, 0.2 coat).
+        detail: What is on the top: "plain", "zip" (a zip and an open collar), "open" (a wide
+            collar over a shirt) or "stripes".
+        inner: Colour of the shirt below, of the zip, of the stripes.
+        gloves: sRGB, or None for bare hands.
+        pose: The pose.
+    """
+
+    height: float = 1.75
+    heads: float = 7.5
+    width: float = 1.0
+    woman: bool = False
+    skin: Colour = (0.80, 0.60, 0.48)
+    hair: Colour = (0.16, 0.10, 0.06)
+    top: Colour = (0.25, 0.35, 0.55)
+    bottom: Colour = (0.15, 0.17, 0.22)
+    shoes: Colour = (0.10, 0.09, 0.09)
+    hair_style: str = "short"
+    hat: str = "none"
+    hat_colour: Colour = (0.70, 0.15, 0.15)
+    beard: bool = False
+    glasses: bool = False
+    gloves: Colour | None = None
+    sleeves: str = "long"
+    legs: str = "trousers"
+    hem: float = 0.03
+    detail: str = "plain"
+    inner: Colour = (0.93, 0.93, 0.92)
+    pose: Pose = field(default_factory=Pose)
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """Joints of a posed person, m; pairs are (left, right).
+
+    Attributes:
+        unit: Body height below the chin, m.
+        head_height: Chin to crown, m.
+        stretch: Length of the trunk, 1 = an adult's; the young have longer ones.
+        trunk: `3 x 3` turn of the trunk (its own frame to the person's).
+        pelvis: Middle of the hips.
+        head: Middle of the head.
+        head_turn: `3 x 3` turn of the head.
+        hips, knees, ankles, shoulders, elbows, wrists: Joint positions.
+    """
+
+    unit: float
+    head_height: float
+    stretch: float
+    trunk: F64
+    pelvis: F64
+    head: F64
+    head_turn: F64
+    hips: tuple[F64, F64]
+    knees: tuple[F64, F64]
+    ankles: tuple[F64, F64]
+    shoulders: tuple[F64, F64]
+    elbows: tuple[F64, F64]
+    wrists: tuple[F64, F64]
+
+    def on_trunk(self, x: float, y: float, z: float) -> F64:
+        """Return a point given in trunk units from the pelvis, in the person's frame, m."""
+        return self.pelvis + self.trunk @ (np.array([x, y, z * self.stretch]) * self.unit)
+
+
+def turn(yaw: float = 0.0, pitch: float = 0.0) -> F64:
+    """Return the matrix that pitches forward about y, then turns about z."""
+    cy, sy, cp, sp = np.cos(yaw), np.sin(yaw), np.cos(pitch), np.sin(pitch)
+    about_z = np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
+    about_y = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+    return np.asarray(about_z @ about_y)
+
+
+def middle_joint(
+    start: F64, end: F64, first: float, second: float, towards: Point
+) -> tuple[F64, F64]:
+    """Return (joint, reachable end) of a two-bone limb that bends `towards` a direction."""
+    line = end - start
+    distance = float(np.linalg.norm(line))
+    along = line / max(distance, 1e-9)
+    reach = min(distance, (first + second) * 0.999)
+    end = start + along * reach
+    a = (first**2 - second**2 + reach**2) / (2 * reach)
+    off = np.sqrt(max(first**2 - a**2, 0.0))
+    side = np.asarray(towards, dtype=np.float64)
+    side = side - along * (side @ along)
+    side /= max(float(np.linalg.norm(side)), 1e-9)
+    return start + along * a + side * off, end
+
+
+def youth(person: Person) -> float:
+    """Return 0 for an adult ... 1 for a toddler."""
+    return float(np.clip((7.5 - person.heads) / 3.0, 0.0, 1.0))
+
+
+def skeleton(person: Person) -> Skeleton:
+    """Return the joints of a person in their pose; soles may be slightly off the ground."""
+    pose = person.pose
+    head = person.height / person.heads
+    unit = person.height - head
+    young = youth(person)
+    trunk = turn(pitch=pose.lean)
+    stretch = 1 + 0.17 * young
+    pelvis = np.array([pose.pelvis[0], 0.0, pose.pelvis[1] - 0.043 * young]) * unit
+    shoulder = (0.112 if not person.woman else 0.097) * (1 + 0.04 * young) * person.width
+    hip = (0.053 if not person.woman else 0.055) * person.width
+    rise = 0.297 * stretch
+    sides: list[tuple[F64, ...]] = []
+    thigh, shin = 0.285 - 0.022 * young, 0.275 - 0.021 * young
+    upper, fore = 0.195 - 0.015 * young, 0.172 - 0.015 * young
+    for i, side in enumerate((1.0, -1.0)):
+        h = pelvis + np.array([0, side * hip * unit, 0])
+        mirror = np.array([1.0, side, 1.0])
+        k, a = middle_joint(
+            h,
+            np.asarray(pose.feet[i]) * unit,
+            thigh * unit,
+            shin * unit,
+            np.asarray(pose.knees) * mirror,
+        )
+        s = pelvis + trunk @ (np.array([-0.005, side * shoulder, rise]) * unit)
+        e, w = middle_joint(
+            s,
+            np.asarray(pose.hands[i]) * unit,
+            upper * unit,
+            fore * unit,
+            np.asarray(pose.elbows) * mirror,
+        )
+        sides.append((h, k, a, s, e, w))
+    pairs = [(left, right) for left, right in zip(*sides, strict=True)]
+    neck = pelvis + trunk @ (np.array([0.0, 0.0, 0.39 * (1 + 0.11 * young)]) * unit)
+    head_turn = turn(pose.gaze, pose.lean * 0.3)
+    middle = neck + turn(pitch=pose.lean * 0.7) @ np.array([0.10, 0.0, 0.50]) * head
+    return Skeleton(unit, head, stretch, trunk, pelvis, middle, head_turn, *pairs)
