@@ -1,0 +1,162 @@
+"""One run of the study, in a process of its own: search, fresh trials, tidying up."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from ..._facade import Run, search
+from ...core import VLMFailError
+from ...rendering.picture_cache import FOLDER_VARIABLE, LIMIT_VARIABLE, PictureCache
+from ...runs.store import RunStore
+from .plan import DONE, Study, Task
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+"""Variables that keep libraries to one thread a process; read when they are loaded."""
+
+_SECONDS_BETWEEN_REPORTS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a worker says of its run.
+
+    Attributes:
+        charged: Trials put to the model so far, by this and earlier processes.
+        done: Whether the run is complete.
+        pfm: Share of failure modes, once done.
+        error: Why it ended early, or "".
+    """
+
+    charged: int
+    done: bool = False
+    pfm: float | None = None
+    error: str = ""
+
+
+def work(study: Study, task: Task, pipe: Connection) -> None:
+    """Do one run and report on `pipe`; SIGTERM interrupts it, to be continued another time."""
+    _obey_the_driver()
+    charged = 0
+
+    def report(charged_now: int) -> None:
+        nonlocal charged
+        charged = charged_now
+        pipe.send(Report(charged))
+
+    try:
+        pfm = perform(study, task, report)
+    except KeyboardInterrupt:
+        return
+    except VLMFailError as error:
+        pipe.send(Report(charged, error=str(error)))
+    except Exception as error:
+        pipe.send(Report(charged, error=f"{type(error).__name__}: {error}"))
+    else:
+        pipe.send(Report(charged, done=True, pfm=pfm))
+
+
+def perform(study: Study, task: Task, report: Callable[[int], None]) -> float | None:
+    """Search, or go on with the search, and give the surest modes their fresh trials.
+
+    Args:
+        study: The study.
+        task: Which run.
+        report: Called now and then with the trials put to the model so far.
+
+    Returns:
+        The run's PFM.
+
+    Raises:
+        KeyboardInterrupt: It was interrupted; the folder can be continued.
+    """
+    folder = study.folder(task)
+    use_cache(study)
+    due = 0.0
+
+    def tell(charged: int) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + _SECONDS_BETWEEN_REPORTS
+            report(charged)
+
+    if RunStore.is_run(folder) and (run := Run(RunStore.open(folder))).status in DONE:
+        pass
+    else:
+        run = search(
+            study.env,
+            task.searcher,
+            model=task.model,
+            budget=study.budget,
+            trials=study.trials,
+            seed=task.seed,
+            out=folder,
+            progress=lambda progress: tell(progress.calls),
+        )
+    calls = run.calls
+    try:
+        if run.status not in DONE:
+            raise KeyboardInterrupt
+        run = run.confirm(
+            top=study.top, trials=study.fresh, progress=lambda done, _: tell(calls + done)
+        )
+        pfm: float | None = run.metrics["pfm"]
+        report(sum(record.trial.outcome.charged for record in run.records.values()))
+    finally:
+        run.close()
+    if study.cache is not None:
+        link_pictures(folder, PictureCache(study.cache))
+    return pfm
+
+
+def use_cache(study: Study) -> None:
+    """Have this process read and keep pictures in the study's cache, or in none."""
+    os.environ[FOLDER_VARIABLE] = "" if study.cache is None else str(study.cache.absolute())
+    os.environ[LIMIT_VARIABLE] = str(study.cache_gib)
+
+
+def link_pictures(folder: Path, kept: PictureCache) -> int:
+    """Make a run's pictures links to the cache's equal ones; return how many became links.
+
+    A disk without hard links keeps two copies.
+    """
+    count = 0
+    for path in sorted((folder / "images").glob("*.png")):
+        twin = kept.picture_path(path.stem)
+        beside = path.with_name(f".link-{path.name}")
+        with contextlib.suppress(OSError):
+            if twin.samefile(path) or twin.stat().st_size != path.stat().st_size:
+                continue
+            beside.unlink(missing_ok=True)
+            os.link(twin, beside)
+            os.replace(beside, path)
+            count += 1
+    return count
+
+
+def _obey_the_driver() -> None:
+    """Leave Ctrl-C, which reaches the whole process group, to the driver; end when it is gone."""
+
+    def stop(*_: Any) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, stop)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)

@@ -1,0 +1,188 @@
+"""The study's command, on the toy world: run, stop, go on, report."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vlmfail.benchmarks.driving_study.__main__ import main
+from vlmfail.benchmarks.driving_study.plan import Study, Task, next_task, slug, state_of
+from vlmfail.benchmarks.driving_study.work import link_pictures, perform
+from vlmfail.core import UsageError
+from vlmfail.rendering.picture_cache import PictureCache
+from vlmfail.runs.run import RunData
+
+TOY = "vlmfail.testing.toy:ToyDomain"
+MODEL = "vlmfail.testing.toy:ToyModel"
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The study sets these for its own process; the tests share one.
+    for name in ("VLMFAIL_PICTURES", "VLMFAIL_PICTURES_GIB"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+
+
+def study(out: Path, **changes: Any) -> Study:
+    base = Study(out, models=(MODEL,), seeds=2, random_seeds=3, budget=60, top=2, fresh=4, env=TOY)
+    return replace(base, **changes)
+
+
+def words(out: Path, *more: str) -> list[str]:
+    text = f"--env {TOY} --models {MODEL} --budget 60 --seeds 1 --random-seeds 2 --top 2 --fresh 4"
+    return ["--out", str(out), *text.split(), *more]
+
+
+def test_runs_go_seed_by_seed(tmp_path: Path) -> None:
+    tasks = study(tmp_path, models=("a", "b"), searchers=("random", "gpts")).tasks()
+    assert [(t.seed, t.model, t.searcher) for t in tasks] == [
+        (0, "a", "random"), (0, "a", "gpts"), (0, "b", "random"), (0, "b", "gpts"),
+        (1, "a", "random"), (1, "a", "gpts"), (1, "b", "random"), (1, "b", "gpts"),
+        (2, "a", "random"), (2, "b", "random"),
+    ]  # fmt: skip
+
+
+def test_scenes_that_are_being_drawn_are_not_drawn_beside(tmp_path: Path) -> None:
+    a0, b0, a1 = (Task(*which) for which in (("a", "r", 0), ("b", "r", 0), ("a", "r", 1)))
+    assert next_task([a0, b0, a1], []) == a0
+    assert next_task([b0, a1], [a0]) == a1
+    assert next_task([b0], [a0]) == b0, "rather than wait"
+
+
+def test_names_become_one_part_of_a_path() -> None:
+    assert slug("tiny-vlm") == "tiny-vlm"
+    assert slug("../my model.py:Name") == "my-model.py-Name"
+
+
+def test_a_run_is_continued_where_it_was_stopped(tmp_path: Path) -> None:
+    task = Task(MODEL, "random", 0)
+    whole, halves = study(tmp_path / "whole"), study(tmp_path / "halves")
+    perform(whole, task, lambda _: None)
+
+    def stop(charged: int) -> None:
+        raise KeyboardInterrupt
+
+    assert state_of(halves, task).charged == 0
+    with pytest.raises(KeyboardInterrupt):
+        perform(halves, task, stop)
+    between = state_of(halves, task)
+    assert not between.searched
+    assert 0 < between.charged < 60
+    perform(halves, task, lambda _: None)
+    assert state_of(halves, task) == state_of(whole, task)
+    assert state_of(halves, task).complete
+
+    def trials(made: Study) -> list[Any]:
+        run = RunData.open(made.folder(task))
+        return [record.trial for record in run.records.values()]
+
+    assert trials(halves) == trials(whole)
+    before = (halves.folder(task) / "trials.sqlite").stat().st_mtime_ns
+    perform(halves, task, lambda _: None)
+    assert len(trials(halves)) == len(trials(whole)), "nothing more"
+    assert before
+
+
+def test_a_run_that_lacks_its_fresh_trials_gets_them(tmp_path: Path) -> None:
+    task, made = Task(MODEL, "gpts", 0), study(tmp_path)
+    perform(replace(made, fresh=1), task, lambda _: None)
+    state = state_of(made, task)
+    assert state.searched
+    assert not state.confirmed
+    perform(made, task, lambda _: None)
+    assert state_of(made, task).complete
+
+
+def test_another_search_in_the_folder_is_told(tmp_path: Path) -> None:
+    task, made = Task(MODEL, "random", 0), study(tmp_path)
+    perform(made, task, lambda _: None)
+    with pytest.raises(UsageError, match="budget 60, this study has 70: choose another --out"):
+        state_of(replace(made, budget=70), task)
+
+
+def test_pictures_become_links_to_equal_ones(tmp_path: Path) -> None:
+    kept = PictureCache(tmp_path / "kept")
+    images = tmp_path / "run" / "images"
+    images.mkdir(parents=True)
+    names = ["aa", "bb", "cc"]
+    for name in names:
+        (images / f"{name}.png").write_bytes(name.encode())
+    for name, data in (("aa", b"aa"), ("bb", b"another length")):
+        kept.picture_path(name).parent.mkdir(parents=True)
+        kept.picture_path(name).write_bytes(data)
+    assert link_pictures(tmp_path / "run", kept) == 1
+    assert link_pictures(tmp_path / "run", kept) == 0, "they are"
+    assert (images / "aa.png").samefile(kept.picture_path("aa"))
+    shutil.rmtree(tmp_path / "kept")
+    assert sorted((p.stem, p.read_bytes().decode()) for p in images.iterdir()) == [
+        (name, name) for name in names
+    ]
+
+
+@pytest.mark.slow
+def test_command_goes_on_and_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for seed in range(2):
+        perform(study(tmp_path), Task(MODEL, "random", seed), lambda _: None)
+    assert main(words(tmp_path, "--report-only", "--json")) == 0
+    captured = capsys.readouterr()
+    first = json.loads(captured.out)
+    assert [(arm["searcher"], arm["seeds"]) for arm in first["arms"]] == [("random", [0, 1])]
+    assert "2 runs of the study are not over" in captured.err
+    assert main(words(tmp_path, "--json")) == 0
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert [arm["searcher"] for arm in document["arms"]] == ["random", "beam", "gpts"]
+    assert document["arms"][0] == first["arms"][0], "run before, not again"
+    assert document == json.loads((tmp_path / "results.json").read_text())
+    assert "4/4 runs: " in captured.err
+    assert "vlmfail.benchmarks.driving_study" in (tmp_path / "table.md").read_text()
+    assert (tmp_path / "failures.png").is_file()
+
+
+def _lives(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+def test_interruption_ends_clean(tmp_path: Path) -> None:
+    arguments = words(tmp_path, "--searchers", "random", "--budget", "250")
+    command = [sys.executable, "-m", "vlmfail.benchmarks.driving_study", *arguments]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    end = time.monotonic() + 90
+    while not list(tmp_path.glob("*/random/0/images/*")) and time.monotonic() < end:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it too
+    output, _ = process.communicate(timeout=90)
+    assert process.returncode == 130, output
+    assert "Traceback" not in output
+    assert "the same command goes on" in output
+    end = time.monotonic() + 30
+    while _lives(process.pid):
+        assert time.monotonic() < end, "somebody of its group is left"
+        time.sleep(0.1)
+
+
+def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words(tmp_path), "--models", "tiny-vml"]) == 2
+    assert "did you mean tiny-vlm" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([*words(tmp_path), "--searchers", "luck"])
+    with pytest.raises(SystemExit):
+        main([*words(tmp_path), "--seeds", "0"])
