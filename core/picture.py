@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import zlib
 from functools import cached_property
 
 import numpy as np
@@ -33,8 +34,11 @@ class Picture:
                 f"got {pixels.dtype} of shape {pixels.shape}"
             )
         buffer = io.BytesIO()
-        # Level 3 is within 5 % of the best size here at a fifth of the time.
-        Image.fromarray(pixels).save(buffer, format="PNG", compress_level=3)
+        # Grained pictures have runs and no repeated strings: run lengths (zlib's Z_RLE) come out
+        # smaller than level 3 finds them, in half the time.
+        Image.fromarray(pixels).save(
+            buffer, format="PNG", compress_level=1, compress_type=zlib.Z_RLE
+        )
         picture = cls(buffer.getvalue())
         pixels.flags.writeable = False
         picture.__dict__["pixels"] = pixels

@@ -1,4 +1,4 @@
-"""The built-in renderer: Embree for the rays, numpy for the light."""
+"""The built-in renderer: Embree for the rays, compiled kernels for the light."""
 
 from __future__ import annotations
 
@@ -10,24 +10,28 @@ import numpy.typing as npt
 
 from ..core import Picture, Rendering
 from . import camera as cameras
-from .columns import gather, scatter
+from .bodies import backdrop_body
 from .glow import add_glow
+from .kernels.tracing import differing, edges
 from .mesh import F32, Material
 from .rain import streaks
 from .shading import Shader
 from .tonemap import display
-from .tracer import BackdropCache, Tracer
+from .tracer import Hits, Tracer
 from .world import World
 
 NOTICEABLE = 12.0
 """Least difference (of 255, largest channel) that counts as visible: about three times the
 just-noticeable step on a display, so that neither grain nor rounding makes an object visible."""
 
+COUNTED = 3000
+"""Of an object that shows more pixels than this, every second, third, ... is looked at."""
+
 # Neighbours that differ by more than this (of 255) get extra samples: the silhouettes of objects,
 # the edges of faces, and whatever lies within a face (shadows; grain is meant to be uneven).
-_EDGE_OBJECT, _EDGE_FACE, _EDGE_WITHIN = 5.0, 18.0, 42.0
-_GRID = ((-0.05, -0.38), (-0.32, 0.24), (0.36, 0.16))  # besides the middle of the pixel
-_BACKDROPS = BackdropCache()
+_EDGES = (6.0, 24.0, 48.0)
+_GRID = np.array(((-0.05, -0.38), (-0.32, 0.24), (0.36, 0.16)))  # besides the middle of the pixel
+_SAME_PLACE = 0.03  # of the distance: a sample this near its pixel's has its contact shadow
 
 
 class EmbreeRenderer:
@@ -51,66 +55,38 @@ class _Frame:
         self._world = world
         view = world.camera
         self._width, self._height = view.width, view.height
-        backdrop = _BACKDROPS.get(world.backdrop_key, world.backdrop)
-        self._tracer = Tracer(backdrop, world.objects)
+        self._tracer = Tracer(backdrop_body(world.backdrop_key, world.backdrop), world.objects)
         self._shader = Shader(self._tracer, world.atmosphere, 1.0 / cameras.focal(view))
-        self._origin = np.array([view.x, view.y, view.z], dtype=np.float32)
+        self._origin = np.array([[view.x, view.y, view.z]], dtype=np.float32)
 
     def rendering(self) -> Rendering:
         """Trace, shade, smooth, overlay, measure."""
         height, width = self._height, self._width
-        tracer = self._tracer
+        table = self._tracer.table
         rows, columns = np.divmod(np.arange(height * width), width)
         directions = cameras.directions(self._world.camera, columns + 0.5, rows + 0.5)
-        origins = self._origins(len(directions))
-        hits = tracer.nearest(origins, directions, self._candidates(columns, rows))
+        hits = self._tracer.nearest(self._origin, directions)
         solid = hits.face >= 0
-        index = np.full(height * width, -1, dtype=np.int16)
-        index[solid] = tracer.table.owner[hits.face[solid]]
-        base = display(self._shader.radiance(origins, directions, hits))
+        index = np.where(solid, table.owner.take(hits.face, mode="clip"), np.int16(-1))
+        contact = np.full(len(directions), np.nan, dtype=np.float32)
+        base = display(self._shader.radiance(self._origin, directions, hits, contact))
 
-        smooth = base.copy()
-        self._antialias(smooth, index, hits.face)
-        picture = smooth.reshape(3, height, width)
-        lamps = np.zeros(height * width, dtype=np.bool_)
-        lamps[solid] = tracer.table.materials[hits.face[solid]] == Material.EMISSIVE
-        spread = min(1.0, 12.0 * self._shader.sky.extinction)
+        picture = base.copy()
+        self._antialias(picture, index, hits, contact)
+        picture = picture.reshape(height, width, 3)
+        lamps = solid & (table.materials.take(hits.face, mode="clip") == Material.EMISSIVE)
+        spread = min(1.0, 12.0 * self._shader.light.extinction)
         add_glow(picture, lamps.reshape(height, width), spread)
         veil = self._rain()
         if veil is not None:
-            picture += veil * (self._rain_colour()[:, None, None] - picture)
+            picture += veil[..., None] * (self._rain_colour() - picture)
         np.clip(picture, 0.0, 255.0, out=picture)
-        pixels = np.empty((height, width, 3), dtype=np.uint8)
-        pixels[...] = (picture + 0.5).astype(np.uint8).transpose(1, 2, 0)
         return Rendering(
-            Picture.from_pixels(pixels),
+            Picture.from_pixels((picture + np.float32(0.5)).astype(np.uint8)),
             visible=self._visible(base, directions, index, veil),
             index=index.reshape(height, width),
-            extent=self._extent(columns, rows, directions, index),
+            extent=self._extent(directions, index),
         )
-
-    def _candidates(
-        self,
-        columns: npt.NDArray[np.integer],
-        rows: npt.NDArray[np.integer],
-        boxes: F32 | None = None,
-    ) -> npt.NDArray[np.intp] | None:
-        """Return which of the pixels lie in an object's frame; None when that cannot be told."""
-        view = self._world.camera
-        near = np.zeros(len(columns), dtype=np.bool_)
-        for low, high in self._tracer.boxes if boxes is None else boxes:
-            corners = np.stack(np.meshgrid(*zip(low, high, strict=True)), axis=-1).reshape(-1, 3)
-            at, depth = cameras.project(view, corners)
-            if depth.min() < 0.05:  # beside or behind the camera
-                return None
-            (left, top), (right, bottom) = np.floor(at.min(axis=0)) - 1, np.ceil(at.max(axis=0)) + 1
-            near |= (columns >= left) & (columns <= right) & (rows >= top) & (rows <= bottom)
-        return np.flatnonzero(near)
-
-    def _origins(self, count: int) -> F32:
-        origins = np.empty((count, 3), dtype=np.float32)
-        origins[:] = self._origin
-        return origins
 
     def _rain(self) -> F32 | None:
         atmosphere = self._world.atmosphere
@@ -119,45 +95,39 @@ class _Frame:
         return streaks(self._width, self._height, atmosphere.rain, atmosphere.seed)
 
     def _rain_colour(self) -> F32:
-        lit = self._shader.sky.horizon * np.float32(1.15 * self._world.atmosphere.exposure)
-        return display(lit)
+        lit = np.array([self._shader.light.horizon], dtype=np.float32)
+        colour: F32 = display(lit * np.float32(1.15 * self._world.atmosphere.exposure))[0]
+        return colour
 
     def _antialias(
-        self, picture: F32, index: npt.NDArray[np.int16], face: npt.NDArray[np.int32]
+        self, picture: F32, index: npt.NDArray[np.int16], hits: Hits, contact: F32
     ) -> None:
-        """Average extra samples into the pixels of `picture` (`3 x n`) that lie on an edge."""
+        """Average extra samples into the pixels of `picture`, `n x 3`, that lie on an edge."""
         height, width = self._height, self._width
-        looks = self._tracer.table.looks.take(face, mode="clip")
-        looks[face < 0] = -1
-        image = picture.reshape(3, height, width)
-        owner, looks = index.reshape(height, width), looks.reshape(height, width)
-        edge = np.zeros((height, width), dtype=np.bool_)
-        before, after = np.s_[:-1], np.s_[1:]
-        every = np.s_[:]
-        for one, other in (((every, before), (every, after)), ((before, every), (after, every))):
-            step = _largest(image[:, *other] - image[:, *one])
-            found = step > _EDGE_WITHIN
-            found |= (step > _EDGE_OBJECT) & (owner[one] != owner[other])
-            found |= (step > _EDGE_FACE) & (looks[one] != looks[other])
-            edge[one] |= found
-            edge[other] |= found
-        at = np.flatnonzero(edge)
+        table = self._tracer.table
+        looks = np.where(hits.face >= 0, table.looks.take(hits.face, mode="clip"), -1)
+        at = edges(
+            picture.reshape(height, width, 3),
+            index.reshape(height, width),
+            looks.reshape(height, width).astype(np.int32, copy=False),
+            _EDGES,
+        )
         if len(at) == 0:
             return
         rows, columns = np.divmod(at, width)
         # Sample-major order would scatter the rays: the samples of a pixel stay together.
-        across_at = (columns[:, None] + 0.5 + np.array([a for a, _ in _GRID])).ravel()
-        down_at = (rows[:, None] + 0.5 + np.array([b for _, b in _GRID])).ravel()
-        directions = cameras.directions(self._world.camera, across_at, down_at)
-        origins = self._origins(len(directions))
-        candidates = self._candidates(np.repeat(columns, len(_GRID)), np.repeat(rows, len(_GRID)))
-        hits = self._tracer.nearest(origins, directions, candidates)
-        extra = display(self._shader.radiance(origins, directions, hits))
-        extra = extra.reshape(3, len(at), len(_GRID))
-        total = gather(picture, at)
-        for k in range(len(_GRID)):
-            total += extra[:, :, k]
-        scatter(picture, at, total * np.float32(1.0 / (1 + len(_GRID))))
+        across = (columns[:, None] + 0.5 + _GRID[:, 0]).ravel()
+        down = (rows[:, None] + 0.5 + _GRID[:, 1]).ravel()
+        directions = cameras.directions(self._world.camera, across, down)
+        extra = self._tracer.nearest(self._origin, directions)
+        middle = np.repeat(at, len(_GRID))
+        here = hits.distance[middle]
+        same = table.owner.take(extra.face, mode="clip") == index[middle]
+        same &= np.abs(extra.distance - here) < np.float32(_SAME_PLACE) * here
+        known = np.where(same, contact[middle], np.float32(np.nan))
+        shown = display(self._shader.radiance(self._origin, directions, extra, known))
+        total = picture[at] + shown.reshape(len(at), len(_GRID), 3).sum(axis=1)
+        picture[at] = total * np.float32(1.0 / (1 + len(_GRID)))
 
     def _visible(
         self,
@@ -171,28 +141,19 @@ class _Frame:
         for name in self._world.probes:
             owners = self._owners(name)
             at = np.flatnonzero(np.isin(index, owners))
-            counts[name] = self._differing(owners, at, base, directions, veil) if len(at) else 0
+            step = -(-len(at) // COUNTED) or 1
+            seen = self._differing(owners, at[::step], base, directions, veil) if len(at) else 0
+            counts[name] = min(seen * step, len(at))
         return counts
 
-    def _extent(
-        self,
-        columns: npt.NDArray[np.integer],
-        rows: npt.NDArray[np.integer],
-        directions: F32,
-        index: npt.NDArray[np.int16],
-    ) -> dict[str, int]:
+    def _extent(self, directions: F32, index: npt.NDArray[np.int16]) -> dict[str, int]:
         """Count, for each probe, the pixels that it would cover with nothing before it."""
         counts: dict[str, int] = {}
         for name in self._world.probes:
             owners = self._owners(name)
             covered = np.isin(index, owners)
-            # Only the pixels in its frame that show something else need a ray.
-            boxes = self._tracer.boxes_of(owners)
-            framed = self._candidates(columns, rows, boxes)
-            rest = np.flatnonzero(~covered) if framed is None else framed[~covered[framed]]
-            rays = np.ascontiguousarray(directions[rest])
-            alone = self._tracer.met(owners, self._origins(len(rest)), rays)
-            counts[name] = int(np.count_nonzero(covered) + np.count_nonzero(alone))
+            alone = self._tracer.met(owners, self._origin, directions, covered)
+            counts[name] = int(np.count_nonzero(alone))
         return counts
 
     def _owners(self, name: str) -> list[int]:
@@ -208,19 +169,9 @@ class _Frame:
         veil: F32 | None,
     ) -> int:
         tracer = self._tracer.without(owners)
-        shader = self._shader.over(tracer)
         rays = np.ascontiguousarray(directions[at])
-        origins = self._origins(len(at))
-        behind = display(shader.radiance(origins, rays, tracer.nearest(origins, rays)))
-        difference = _largest(behind - gather(base, at))
-        if veil is not None:  # the rain lies over both alike
-            difference *= 1.0 - veil.ravel()[at]
-        return int(np.count_nonzero(difference >= NOTICEABLE))
-
-
-def _largest(difference: F32) -> F32:
-    """Return the largest absolute channel of `3 x ...`."""
-    np.abs(difference, out=difference)
-    largest: F32 = np.maximum(difference[0], difference[1])
-    np.maximum(largest, difference[2], out=largest)
-    return largest
+        hits = tracer.nearest(self._origin, rays)
+        behind = display(self._shader.over(tracer).radiance(self._origin, rays, hits))
+        # The rain lies over both alike.
+        rain = np.zeros(len(at), dtype=np.float32) if veil is None else veil.ravel()[at]
+        return int(differing(behind, base[at], rain, NOTICEABLE))

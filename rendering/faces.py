@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,17 +12,16 @@ from .mesh import F32, Mesh
 from .tonemap import srgb_to_linear
 
 
-@dataclass(frozen=True, slots=True)
-class FaceTable:
-    """What shading looks up by face.
+class FaceTable(NamedTuple):
+    """What shading looks up by face, one row a face.
 
     Attributes:
-        normals: Corner normals `9 x f` (corner-major).
+        normals: Corner normals `f x 9` (corner after corner).
         curved: `f` bool: the corner normals differ.
-        colours: Linear albedo `3 x f`.
+        colours: Linear albedo `f x 3`.
         materials: `f` uint8.
         owner: `f` int16: 0 backdrop, k = the k-th object.
-        openness: Share of ambient light at the corners, `3 x f`.
+        openness: Share of ambient light at the corners, `f x 3`.
         looks: `f` int32, equal for faces of one material, colour and direction.
     """
 
@@ -35,31 +34,31 @@ class FaceTable:
     looks: npt.NDArray[np.int32]
 
     @classmethod
-    def of(cls, mesh: Mesh, owner: int, openness: F32 | None = None) -> FaceTable:
-        """Return the table of a mesh whose faces all belong to `owner`."""
+    def of(cls, mesh: Mesh, openness: F32 | None = None) -> FaceTable:
+        """Return the table of a mesh in its own frame, with owner 0."""
         count = len(mesh.faces)
         return cls(
-            np.ascontiguousarray(mesh.normals.reshape(count, 9).T),
+            np.ascontiguousarray(mesh.normals.reshape(count, 9)),
             np.abs(mesh.normals - mesh.normals[:, :1]).reshape(count, 9).max(axis=1) > 1e-4,
-            np.ascontiguousarray(srgb_to_linear(mesh.colours).T),
+            np.ascontiguousarray(srgb_to_linear(mesh.colours)),
             mesh.materials,
-            np.full(count, owner, dtype=np.int16),
-            np.ones((3, count), dtype=np.float32) if openness is None else openness,
+            np.zeros(count, dtype=np.int16),
+            np.ones((count, 3), dtype=np.float32)
+            if openness is None
+            else np.ascontiguousarray(openness),
             _looks(mesh),
         )
+
+    def placed(self, owner: int, cosine: float, sine: float) -> FaceTable:
+        """Return the table of the mesh turned about z, belonging to `owner`."""
+        turn = np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]], np.float32)
+        normals = (self.normals.reshape(-1, 3) @ turn).reshape(-1, 9)
+        return self._replace(normals=normals, owner=np.full_like(self.owner, owner))
 
     @classmethod
     def joined(cls, tables: Sequence[FaceTable]) -> FaceTable:
         """Return the tables one after the other."""
-        return cls(
-            np.concatenate([table.normals for table in tables], axis=1),
-            np.concatenate([table.curved for table in tables]),
-            np.concatenate([table.colours for table in tables], axis=1),
-            np.concatenate([table.materials for table in tables]),
-            np.concatenate([table.owner for table in tables]),
-            np.concatenate([table.openness for table in tables], axis=1),
-            np.concatenate([table.looks for table in tables]),
-        )
+        return cls(*(np.concatenate(parts) for parts in zip(*tables, strict=True)))
 
 
 def _looks(mesh: Mesh) -> npt.NDArray[np.int32]:

@@ -15,7 +15,7 @@ def add_glow(display: F32, lamps: npt.NDArray[np.bool_], spread: float) -> None:
     """Lay a glow round the lamp pixels over a picture, in place.
 
     Args:
-        display: `3 x height x width`, display values in [0, 255].
+        display: `height x width x 3`, display values in [0, 255].
         lamps: `height x width`, where a lamp is seen.
         spread: 0 in clear air ... 1 in fog or rain: widens the halo.
     """
@@ -32,8 +32,8 @@ def add_glow(display: F32, lamps: npt.NDArray[np.bool_], spread: float) -> None:
     rows_at = slice(max(rows[0] - margin, 0), min(rows[-1] + margin + 1, height))
     columns_at = slice(max(columns[0] - margin, 0), min(columns[-1] + margin + 1, width))
     mask = lamps[rows_at, columns_at]
-    for channel in display:
-        part = channel[rows_at, columns_at]
+    for k in range(3):
+        part = display[rows_at, columns_at, k]
         source = np.where(mask, part, np.float32(0.0))
         halo = np.zeros_like(part)
         for sigma, strength in _HALOS:

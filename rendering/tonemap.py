@@ -11,7 +11,7 @@ from .mesh import F32
 
 _ENTRIES = 4096
 _BRIGHTEST = 16.0
-_SCALE = np.float32((_ENTRIES - 1) / np.sqrt(_BRIGHTEST))
+_SCALE = float((_ENTRIES - 1) / np.sqrt(_BRIGHTEST))
 
 
 def srgb_to_linear(colours: npt.NDArray[np.floating]) -> F32:
@@ -35,7 +35,7 @@ def filmic(radiance: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 @cache
 def _table() -> F32:
     # Indexed by the square root of the radiance: the shadows need the finer steps.
-    radiance = (np.arange(_ENTRIES) / float(_SCALE)) ** 2
+    radiance = (np.arange(_ENTRIES) / _SCALE) ** 2
     linear = filmic(radiance)
     display = np.where(
         linear <= 0.0031308, linear * 12.92, 1.055 * np.maximum(linear, 1e-12) ** (1 / 2.4) - 0.055
@@ -45,9 +45,8 @@ def _table() -> F32:
 
 
 def display(radiance: F32) -> F32:
-    """Return display values in [0, 255] (sRGB, float32) of exposed linear radiance, any shape."""
-    index = np.sqrt(np.clip(radiance, 0.0, _BRIGHTEST))
-    index *= _SCALE
-    index += np.float32(0.5)
-    values: F32 = _table().take(index.astype(np.int32), mode="clip")
+    """Return display values in [0, 255] (sRGB, float32) of exposed linear radiance, `n x 3`."""
+    from .kernels.display import looked_up
+
+    values: F32 = looked_up(radiance, _table(), _SCALE)
     return values

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
 
-from .accelerator import FAR, Accelerator
+from .accelerator import FAR
+from .bodies import Body, object_body
 from .faces import FaceTable
-from .mesh import F32, Mesh
-from .occlusion import baked_openness
+from .kernels.tracing import cull, take_nearer
+from .mesh import F32
 from .world import Instance
 
-_KEPT_BACKDROPS = 12
+_MARGIN = 1e-3  # m: a flat box has no inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,37 +35,34 @@ class Hits:
     u: F32
     v: F32
 
+    @classmethod
+    def none(cls, count: int) -> Hits:
+        """Return `count` rays that hit nothing."""
+        return cls(
+            np.full(count, FAR, dtype=np.float32),
+            np.full(count, -1, dtype=np.int32),
+            np.zeros(count, dtype=np.float32),
+            np.zeros(count, dtype=np.float32),
+        )
+
 
 @dataclass(frozen=True, slots=True)
-class Backdrop:
-    """A backdrop with its hierarchy and table."""
+class _Placed:
+    """A body in the world.
 
-    accelerator: Accelerator
-    table: FaceTable
+    Attributes:
+        body: The body.
+        number: From 1.
+        first: Its first row in the table.
+        frame: As `cull` takes it.
+        box: Bounding box in the world, `2 x 3`, m.
+    """
 
-
-class BackdropCache:
-    """The most recently used backdrops, by `World.backdrop_key`."""
-
-    def __init__(self, size: int = _KEPT_BACKDROPS) -> None:
-        """Keep at most `size` backdrops."""
-        self._size = size
-        self._entries: OrderedDict[str, Backdrop] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: str, mesh: Mesh) -> Backdrop:
-        """Return the backdrop of `key`, built from `mesh` at first."""
-        with self._lock:
-            entry = self._entries.get(key)
-            if entry is None:
-                accelerator = Accelerator([mesh])
-                openness = baked_openness(mesh, accelerator.occluded)
-                entry = Backdrop(accelerator, FaceTable.of(mesh, 0, openness))
-                self._entries[key] = entry
-                while len(self._entries) > self._size:
-                    self._entries.popitem(last=False)
-            self._entries.move_to_end(key)
-            return entry
+    body: Body
+    number: int
+    first: int
+    frame: npt.NDArray[np.float64]
+    box: npt.NDArray[np.float64]
 
 
 class Tracer:
@@ -73,96 +70,135 @@ class Tracer:
 
     Attributes:
         table: Faces of the backdrop, then of the objects in order.
-        boxes: Bounding boxes `k x 2 x 3` of the objects that are there, m.
     """
 
-    def __init__(self, backdrop: Backdrop, objects: Sequence[Instance]) -> None:
-        """Place and index `objects`."""
-        self._placed = tuple(instance.placed() for instance in objects)
+    def __init__(self, backdrop: Body, objects: Sequence[Instance]) -> None:
+        """Place `objects`."""
         self._backdrop = backdrop
-        own = [FaceTable.of(mesh, k) for k, mesh in enumerate(self._placed, start=1)]
-        self.table = FaceTable.joined([backdrop.table, *own])
-        counts = [backdrop.accelerator.faces, *(len(mesh.faces) for mesh in self._placed)]
-        self._starts = np.cumsum(counts)
-        together = Accelerator(self._placed)
-        self._objects: list[tuple[Accelerator, int]] = [(together, int(self._starts[0]))]
-        self._singles = {0: together} if len(self._placed) == 1 else {}
-        self.boxes = self._boxes(range(len(self._placed)))
+        self._placed: list[_Placed] = []
+        tables = [backdrop.table]
+        first = len(backdrop.table.owner)
+        for number, instance in enumerate(objects, start=1):
+            body = object_body(instance.mesh)
+            cosine, sine = math.cos(instance.yaw), math.sin(instance.yaw)
+            tables.append(body.table.placed(number, cosine, sine))
+            place = np.array([instance.x, instance.y, instance.z])
+            turn = np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+            corners = body.corners() @ turn + place
+            frame = np.array([*place, cosine, sine, *(body.low - _MARGIN), *(body.high + _MARGIN)])
+            box = np.stack([corners.min(axis=0), corners.max(axis=0)])
+            if not body.empty:
+                self._placed.append(_Placed(body, number, first, frame, box))
+            first += len(body.table.owner)
+        self.table = FaceTable.joined(tables)
 
     def without(self, removed: Sequence[int]) -> Tracer:
         """Return a tracer without the objects `removed` (numbers from 1); rows stay the same."""
         twin = copy(self)
-        kept = [k for k in range(len(self._placed)) if k + 1 not in removed]
-        # One hierarchy an object, built once for all the twins of a frame.
-        twin._objects = [(self._single(k), int(self._starts[k])) for k in kept]
-        twin.boxes = self._boxes(kept)
+        twin._placed = [placed for placed in self._placed if placed.number not in removed]
         return twin
 
-    def boxes_of(self, numbers: Iterable[int]) -> F32:
-        """Return the bounding boxes `k x 2 x 3` of objects (numbers from 1), m."""
-        return self._boxes(k - 1 for k in numbers)
+    @property
+    def boxes(self) -> npt.NDArray[np.float64]:
+        """Bounding boxes `k x 2 x 3` of the objects that are there, m."""
+        boxes = [placed.box for placed in self._placed]
+        return np.stack(boxes) if boxes else np.zeros((0, 2, 3))
 
-    def met(self, numbers: Iterable[int], origins: F32, directions: F32) -> npt.NDArray[np.bool_]:
-        """Return which of the rays `n x 3` meet any of the objects (numbers from 1) alone."""
-        found = np.zeros(len(origins), dtype=np.bool_)
-        for number in numbers:
-            found |= self._single(number - 1).occluded(origins, directions)
-        return found
-
-    def _single(self, k: int) -> Accelerator:
-        if k not in self._singles:
-            self._singles[k] = Accelerator([self._placed[k]])
-        return self._singles[k]
-
-    def _boxes(self, kept: Iterable[int]) -> F32:
-        meshes = [self._placed[k] for k in kept if len(self._placed[k].vertices)]
-        boxes = [np.stack(mesh.bounds) for mesh in meshes]
-        return np.stack(boxes) if boxes else np.zeros((0, 2, 3), dtype=np.float32)
-
-    def nearest(
+    def met(
         self,
+        numbers: Iterable[int],
         origins: F32,
         directions: F32,
-        candidates: npt.NDArray[np.intp] | None = None,
-    ) -> Hits:
-        """Return the nearest hits of rays `n x 3`.
+        known: npt.NDArray[np.bool_],
+    ) -> npt.NDArray[np.bool_]:
+        """Return which of the rays meet any of the objects (numbers from 1) alone.
 
         Args:
-            origins: `n x 3`, m.
+            numbers: The objects.
+            origins: `n x 3`, m, or `1 x 3` for one that all rays share.
             directions: `n x 3`, unit length.
-            candidates: The rays that may hit an object, ascending; None = all.
+            known: `n`: those that are known to.
         """
-        n = len(origins)
-        found = self._backdrop.accelerator.nearest(origins, directions)
+        wanted = set(numbers)
+        found = known.copy()
+        for placed in self._placed:
+            if placed.number in wanted:
+                at, starts, rays = cull(origins, directions, _ENDLESS, placed.frame)
+                rest = ~found[at]
+                at = at[rest]
+                found[at] = placed.body.solid.occluded(starts[rest], rays[rest])
+        return found
+
+    def nearest(self, origins: F32, directions: F32) -> Hits:
+        """Return the nearest solid hits of rays.
+
+        Args:
+            origins: `n x 3`, m, or `1 x 3` for one that all rays share.
+            directions: `n x 3`, unit length.
+        """
+        found = self._backdrop.solid.nearest(origins, directions)
         if found is None:
-            distance = np.full(n, FAR, dtype=np.float32)
-            face = np.full(n, -1, dtype=np.int32)
-            u, v = np.zeros(n, dtype=np.float32), np.zeros(n, dtype=np.float32)
+            hits = Hits.none(len(directions))
         else:
-            face, distance = found["primID"].astype(np.int32, copy=False), found["tfar"]
-            u, v = found["u"], found["v"]
-        for accelerator, first in self._objects:
-            if candidates is None:
-                nearer = accelerator.nearest(origins, directions, distance)
-            else:
-                nearer = accelerator.nearest(
-                    origins[candidates], directions[candidates], distance[candidates]
-                )
-            if nearer is None:
-                continue
-            found_at = np.flatnonzero(nearer["primID"] >= 0)
-            at = found_at if candidates is None else candidates[found_at]
-            face[at] = nearer["primID"][found_at] + np.int32(first)
-            for mine, other in ((distance, "tfar"), (u, "u"), (v, "v")):
-                mine[at] = nearer[other][found_at]
-        return Hits(distance, face, u, v)
+            face = found["primID"].astype(np.int32, copy=False)
+            hits = Hits(found["tfar"], face, found["u"], found["v"])
+        for placed in self._placed:
+            self._nearer(placed, placed.body.solid, 0, origins, directions, hits)
+        return hits
+
+    @staticmethod
+    def _nearer(
+        placed: _Placed,
+        accelerator: object,
+        skipped: int,
+        origins: F32,
+        directions: F32,
+        hits: Hits,
+    ) -> None:
+        at, starts, rays = cull(origins, directions, hits.distance, placed.frame)
+        found = accelerator.nearest(starts, rays, hits.distance[at])  # type: ignore[attr-defined]
+        if found is not None:
+            take_nearer(
+                at,
+                found["primID"].astype(np.int32, copy=False),
+                found["tfar"],
+                found["u"],
+                found["v"],
+                placed.first + skipped,
+                hits.distance,
+                hits.face,
+                hits.u,
+                hits.v,
+            )
+
+    @property
+    def glazed(self) -> bool:
+        """Whether there are panes to look through."""
+        return any(placed.body.clear.faces for placed in self._placed)
+
+    def panes(self, origins: F32, directions: F32, behind: F32) -> Iterator[Hits]:
+        """Yield the panes before distances `behind`, `n`, nearest first, layer by layer."""
+        glazed = [placed for placed in self._placed if placed.body.clear.faces]
+        passed = np.zeros(len(directions), dtype=np.float32)
+        for _layer in range(_LAYERS):
+            hits = Hits.none(len(directions))
+            starts = origins + directions * passed[:, None]
+            np.subtract(behind, passed, out=hits.distance)
+            for placed in glazed:
+                skipped = placed.body.solid.faces
+                self._nearer(placed, placed.body.clear, skipped, starts, directions, hits)
+            if not (hits.face >= 0).any():
+                return
+            passed += hits.distance
+            yield Hits(passed.copy(), hits.face, hits.u, hits.v)
+            passed += np.float32(2e-3)
 
     def occluded(self, origins: F32, directions: F32) -> npt.NDArray[np.bool_]:
-        """Return which of the rays `n x 3` hit anything."""
-        blocked = self._backdrop.accelerator.occluded(origins, directions)
-        for accelerator, _ in self._objects:
-            free = np.flatnonzero(~blocked)
-            blocked[free] = accelerator.occluded(origins[free], directions[free])
+        """Return which of the rays `n x 3` hit anything solid."""
+        blocked = self._backdrop.solid.occluded(origins, directions)
+        for placed in self._placed:
+            at, starts, rays = cull(origins, directions, _ENDLESS, placed.frame)
+            blocked[at] |= placed.body.solid.occluded(starts, rays)
         return blocked
 
     def closeness(self, origins: F32, directions: F32, reach: float) -> F32:
@@ -171,11 +207,17 @@ class Tracer:
         Returns:
             `n`: 1 at the origin, falling to 0 at `reach` m and beyond.
         """
-        close = np.zeros(len(origins), dtype=np.float32)
-        for accelerator, _ in self._objects:
-            found = accelerator.nearest(origins, directions, reach)
+        distance = np.full(len(directions), reach, dtype=np.float32)
+        for placed in self._placed:
+            at, starts, rays = cull(origins, directions, distance, placed.frame)
+            found = placed.body.solid.nearest(starts, rays, distance[at])
             if found is not None:
-                value = 1.0 - found["tfar"] * np.float32(1.0 / reach)
-                value *= found["primID"] >= 0
-                np.maximum(close, value, out=close)
+                distance[at] = np.where(
+                    found["primID"] >= 0, np.minimum(found["tfar"], distance[at]), distance[at]
+                )
+        close: F32 = 1.0 - distance * np.float32(1.0 / reach)
         return close
+
+
+_ENDLESS = np.array([FAR], dtype=np.float32)
+_LAYERS = 3

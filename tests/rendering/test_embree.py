@@ -270,7 +270,7 @@ def test_crowns_and_corners_of_a_backdrop_are_darker():
     flat = Mesh.build([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
     lid = flat.transformed((-2.0, -2.0, 0.3), scale=5.0)
     meshes = Mesh.merge([flat, lid, flat.transformed((20.0, 0.0, 0.0))])
-    openness = baked_openness(meshes, Accelerator([meshes]).occluded)
+    openness = baked_openness(meshes, Accelerator(meshes.vertices[meshes.faces]).occluded)
     assert openness[:, :2].max() < 0.7  # under the lid
     assert openness[:, 4:].min() == 1.0
 
