@@ -44,6 +44,20 @@ PACKAGES = ("numpy", "embreex", "numba", "llvmlite", "pillow")
 _OWN_RENDERERS = __name__.rpartition(".")[0] + "."
 
 
+@cache
+def drawing_digest() -> str:
+    """Return a digest of the code, packages and machine that turn a world into bytes."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    parts = [sources_digest(SOURCES), platform.machine(), platform.python_version()]
+    for package in PACKAGES:
+        try:
+            parts.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            parts.append(f"no {package}")
+    return hashlib.sha256("; ".join(parts).encode()).hexdigest()
+
+
 class PictureCache:
     """Renderings in a folder, at most `limit` bytes of them.
 
@@ -147,7 +161,7 @@ class CachedRenderer:
         self,
         renderer: Renderer,
         kept: PictureCache,
-        sources: Callable[[], str] = lambda: drawing_digest(),
+        sources: Callable[[], str] = drawing_digest,
     ) -> None:
         """Wrap `renderer`.
 
@@ -207,20 +221,6 @@ def _limit() -> int:
     if not 0.0 < gibibytes < 1e9:
         raise UsageError(f"${LIMIT_VARIABLE}: expected a size in GiB, got {text!r}")
     return int(gibibytes * 2**30)
-
-
-@cache
-def drawing_digest() -> str:
-    """Return a digest of the code, packages and machine that turn a world into bytes."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    parts = [sources_digest(SOURCES), platform.machine(), platform.python_version()]
-    for package in PACKAGES:
-        try:
-            parts.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            parts.append(f"no {package}")
-    return hashlib.sha256("; ".join(parts).encode()).hexdigest()
 
 
 def _described(value: Any) -> Any:
