@@ -114,8 +114,8 @@ def debris(variant: int) -> Mesh:
         ((0.00, 0.10, 0.60, 0.46), (-0.05, -0.75, 0.46, 0.30), (0.05, 0.85, 0.38, 0.26)),
         ((0.00, 0.70, 0.50, 0.30), (0.00, -0.50, 0.56, 0.34)),
     )[variant]
-    soil: Colour = ((0.45, 0.31, 0.20), (0.50, 0.47, 0.43), (0.40, 0.34, 0.28))[variant]
-    stones, bricks = ((10, 8), (12, 9), (7, 6))[variant]
+    soil: Colour = ((0.45, 0.31, 0.20), (0.34, 0.27, 0.21), (0.40, 0.34, 0.28))[variant]
+    stones, bricks = ((10, 8), (11, 11), (7, 6))[variant]
     for x, y, radius, height in heaps:
         parts.append(_heap(rng, x, y, radius, height, soil))
         for kind in ["stone"] * stones + ["brick"] * bricks:
@@ -179,8 +179,14 @@ def _slabs(rng: np.random.Generator) -> list[Mesh]:
             bend = [(0.0, at, 0.0), (0.40, at, 0.01), (0.55, at + 0.03, 0.10)]
             parts_here.append(sweep(bend, 0.014, rust, Material.METAL, sides=4))
         parts += [m.transformed(pitch=-lean).transformed((0, y, z), yaw=yaw) for m in parts_here]
-    plank = box((1.3, 0.15, 0.04), (0, 0, 0), _TIMBER, Material.WOOD)
-    return [*parts, plank.transformed((0.1, 0.1, 0.55), yaw=1.2, pitch=-0.3)]
+    for x, y, yaw, pitch in (
+        (0.1, 0.1, 1.2, -0.3),
+        (0.15, -0.55, -0.5, -0.7),
+        (0.0, 0.55, 2.6, -0.6),
+    ):
+        plank = box((1.2, 0.15, 0.04), (0, 0, 0), _TIMBER, Material.WOOD)
+        parts.append(plank.transformed((x, y, 0.5), yaw=yaw, pitch=pitch))
+    return parts
 
 
 def _junk(rng: np.random.Generator) -> list[Mesh]:
@@ -205,8 +211,8 @@ def _junk(rng: np.random.Generator) -> list[Mesh]:
     pallet += [box((0.09, 0.80, 0.10), (x, 0, 0), (0.66, 0.48, 0.27)) for x in (-0.43, 0, 0.43)]
     parts += [
         m.painted(material=Material.WOOD)
-        .transformed(pitch=-0.65)
-        .transformed((-0.1, 0.50, 0.46), yaw=1.9)
+        .transformed(pitch=-0.42)
+        .transformed((0.0, 0.42, 0.38), yaw=2.2)
         for m in pallet
     ]
     for x, y, z, r, shade in (
@@ -221,9 +227,15 @@ def _junk(rng: np.random.Generator) -> list[Mesh]:
             Mesh.build(middle + (bag.vertices - middle) * lumps, bag.faces, shade, Material.GLOSSY)
         )
         parts.append(cylinder((x, y, z + r * 0.8), (x, y, z + r * 1.1), 0.05, shade, segments=6))
-    for y, yaw in ((-0.35, 0.6), (0.1, 2.3)):
-        plank = box((1.15, 0.13, 0.035), (0, 0, 0), _TIMBER, Material.WOOD)
-        parts.append(plank.transformed((0, y, 0.55), yaw=yaw, pitch=-0.45))
+    for y, lean, yaw in ((-0.55, 0.75, -2.2), (0.05, 0.95, 0.5), (0.30, 0.60, 1.4)):
+        plank = box((1.15, 0.13, 0.04), (0.2, 0, 0), _TIMBER, Material.WOOD)
+        parts.append(plank.transformed(pitch=-lean).transformed((0, y, 0.40), yaw=yaw))
+    for k in range(10):
+        brick = box((0.24, 0.12, 0.09), (0, 0, 0), (0.72, 0.25, 0.15), Material.MATTE)
+        turn = rng.uniform((0, -0.3, -0.3), (3.1, 0.3, 0.3))
+        brick = brick.transformed(yaw=turn[0], pitch=turn[1], roll=turn[2])
+        at = (rng.uniform(0.25, 0.55) * (-1) ** k, -1.0 + 0.22 * k, 0.09)
+        parts.append(brick.transformed(at))
     return parts
 
 

@@ -33,9 +33,9 @@ CONES: tuple[float, ...] = (0.75, 0.90, 0.68)
 def cone(variant: int) -> Mesh:
     """Return a traffic cone: orange, two white bands, black base."""
     h = CONES[variant]
-    base = rounded_box((0.56 * h, 0.56 * h, 0.05 * h), 0.02 * h, (0, 0, 0.025 * h), _BLACK)
+    base = rounded_box((0.58 * h, 0.58 * h, 0.05 * h), 0.02 * h, (0, 0, 0.025 * h), _BLACK)
     body = lathe(
-        [(0, 0.04 * h), (0.215 * h, 0.04 * h), (0.195 * h, 0.07 * h), (0.04 * h, 0.97 * h),
+        [(0, 0.04 * h), (0.235 * h, 0.04 * h), (0.215 * h, 0.07 * h), (0.04 * h, 0.97 * h),
          (0.03 * h, h), (0, h)],
         24, _ORANGE, Material.GLOSSY,
     )  # fmt: skip
