@@ -96,7 +96,9 @@ class _Frame:
 
     def _rain_colour(self) -> F32:
         lit = np.array([self._shader.light.horizon], dtype=np.float32)
-        colour: F32 = display(lit * np.float32(1.15 * self._world.atmosphere.exposure))[0]
+        atmosphere = self._world.atmosphere
+        bright = (1.15 + 0.45 * atmosphere.rain) * atmosphere.exposure
+        colour: F32 = display(lit * np.float32(bright))[0]
         return colour
 
     def _antialias(

@@ -10,9 +10,9 @@ from .mesh import F32
 
 # (streaks per pixel at full rain, length and width in pixels at height 384, opacity)
 _LAYERS = (
-    (0.0035, 14.0, 0.7, 0.20),
-    (0.0012, 30.0, 1.0, 0.26),
-    (0.0003, 62.0, 1.7, 0.24),
+    (0.0056, 14.0, 0.8, 0.28),
+    (0.0020, 32.0, 1.1, 0.34),
+    (0.0006, 66.0, 1.7, 0.34),
 )
 _SLANT = 0.09
 

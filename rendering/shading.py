@@ -102,7 +102,9 @@ class Shader:
                 directions, hits.distance, hits.face, points, soaked, light, noise
             )
             mirrored = self._radiance(starts, rays, tracer.nearest(starts, rays), None)
-        veil(hits.distance, hits.face, table, light, albedo, wet, shares, mirrored, out)
+        veil(
+            hits.distance, hits.face, table, light, points, albedo, wet, shares, mirrored, out,
+        )  # fmt: skip
         return out
 
     def _contact(self, contact: F32, points: F32, flats: F32, face: npt.NDArray[np.int32]) -> None:

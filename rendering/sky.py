@@ -75,8 +75,8 @@ class Light(NamedTuple):
             towards_sun=_rgb(direction),
             zenith=_rgb(zenith),
             horizon=_rgb(horizon),
-            # Clouds and the bright horizon whiten what a blue sky sheds.
-            ambient_up=_rgb(0.6 * blue + 0.4 * blue.mean()),
+            # Clouds, walls and the bright horizon whiten what a blue sky sheds.
+            ambient_up=_rgb(1.1 * (0.4 * blue + 0.6 * blue.mean())),
             ambient_down=_rgb(0.75 * ground * dim + 0.1 * horizon),
             # A thin haze is always there: it tells far from near.
             extinction=fog + 0.0006 + 0.010 * rain,

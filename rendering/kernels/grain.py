@@ -80,9 +80,9 @@ def grain(
     red, green, blue = colour
     cloud, fine = noise.cloud, noise.fine
     if material == _ASPHALT:
-        worn = bilinear(cloud, x * 1.7, y * 7.0) - 0.5
+        worn = 0.7 * bilinear(cloud, x * 1.7, y * 7.0) + 0.3 * bilinear(cloud, x * 9.1, y * 23.0)
         stone = nearest(fine, x * 90.0, y * 90.0) - 0.5
-        light = 1.0 + 0.14 * worn + 0.34 * _fade(footprint, 0.016) * stone
+        light = 1.0 + 0.14 * (worn - 0.5) + 0.34 * _fade(footprint, 0.016) * stone
     elif material == _CONCRETE:
         a, b = _spread(x, y, z, nx, ny, nz)
         light = _mottle(cloud, a, b, 0.05, 0.22) * _speckle(fine, a, b, 0.01, 0.25, footprint)

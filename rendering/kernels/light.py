@@ -12,13 +12,14 @@ from ..mesh import F32, Material
 from ..noise import Noise
 from ..sky import Light
 from .compiled import kernel
-from .noise import bilinear, normalised, smoothstep
+from .noise import bilinear, nearest, normalised, smoothstep
 from .sky import gradient
 
 EMISSIVE_GAIN = 3.2
 """How much brighter than its colour an emissive face is."""
 
 _LAMP_EXTINCTION = 0.3  # a lamp outshines fog: it fades at this share of the rate
+_SPRAY, _SPRAY_HEIGHT = 0.014, 0.45  # of heavy rain at the ground, 1/m; where a third is left, m
 _GLOSSY, _METAL, _GLASS = int(Material.GLOSSY), int(Material.METAL), int(Material.GLASS)
 _EMISSIVE, _RETRO = int(Material.EMISSIVE), int(Material.RETRO)
 _RGB = tuple[float, float, float]
@@ -194,18 +195,22 @@ def water(
         wet = float(soaked[i])
         x, y = float(points[i, 0]), float(points[i, 1])
         dx, dy, dz = float(directions[i, 0]), float(directions[i, 1]), float(directions[i, 2])
-        pattern = bilinear(cloud, x * 11.0 + 91.0, y * 30.0 + 17.0)
-        standing = smoothstep(0.74, 0.92, pattern + 0.1 * wet) * wet
+        pattern = bilinear(cloud, x * 7.0 + 91.0, y * 16.0 + 17.0)
+        standing = smoothstep(0.66, 0.98, pattern + 0.1 * wet) * wet
         rest = min(max(1.0 + dz, 0.0), 1.0)
         squared = rest * rest
         fresnel = 0.02 + 0.98 * squared * squared * rest
-        share = min(fresnel * (0.36 * wet + 0.6 * standing) + 0.05 * standing, 1.0)
+        share = min(fresnel * (0.46 * wet + 0.34 * standing) + 0.05 * standing, 1.0)
         if share <= 0.015:
             continue
         strength = 0.16 - 0.14 * standing + 0.05 * standing * light.rain
         strength *= min(6.0 / (distance[i] + 2.0), 1.0)
-        lean_x = (bilinear(cloud, x * 60.0, y * 60.0) - 0.5) * strength
-        lean_y = (bilinear(cloud, x * 60.0 + 171.0, y * 60.0 + 57.0) - 0.5) * strength
+        # Seen at a grazing angle, ripples draw what they mirror out upright.
+        lean_x = (bilinear(cloud, x * 95.0, y * 95.0) - 0.5) * strength
+        # Between puddles the stones stand out of the film and blur it.
+        rough = 0.10 * (1.0 - standing) * min(8.0 / (distance[i] + 2.0), 1.0)
+        lean_x += (nearest(noise.fine, x * 190.0, y * 190.0) - 0.5) * rough
+        lean_y = (bilinear(cloud, x * 95.0 + 171.0, y * 95.0 + 57.0) - 0.5) * 0.35 * strength
         nx, ny, nz = normalised(lean_x, lean_y, 1.0)
         cosine = dx * nx + dy * ny + dz * nz
         mx, my, mz = normalised(
@@ -227,6 +232,7 @@ def veil(
     face: npt.NDArray[np.int32],
     table: FaceTable,
     light: Light,
+    points: F32,
     albedo: F32,
     wet: npt.NDArray[np.int64],
     shares: F32,
@@ -252,6 +258,13 @@ def veil(
             left = math.exp(-light.extinction * distance[i])
             for k in range(3):
                 out[i, k] = fog[k] + (out[i, k] - fog[k]) * left
+            if light.rain > 0.5:
+                # Spray lies over the road: thick at the ground, gone at a person's head.
+                low = math.exp(-max(float(points[i, 2]), 0.0) / _SPRAY_HEIGHT)
+                thick = _SPRAY * (2.0 * light.rain - 1.0) * min(float(distance[i]), 40.0) * low
+                left = math.exp(-thick)
+                for k in range(3):
+                    out[i, k] = 1.12 * fog[k] + (out[i, k] - 1.12 * fog[k]) * left
 
 
 @kernel

@@ -16,7 +16,7 @@ _SHIFT = SIZE.bit_length() - 1
 def smoothstep(low: float, high: float, x: float) -> float:
     """Return the cubic step from 0 at `low` to 1 at `high` (which may be the lower one)."""
     y = min(max((x - low) / (high - low), 0.0), 1.0)
-    return y * y * (3.0 - 2.0 * y)
+    return float(y * y * (3.0 - 2.0 * y))
 
 
 @kernel
@@ -39,7 +39,7 @@ def bilinear(texture: F32, u: float, v: float) -> float:
     upper += a * (texture[top | right] - upper)
     lower = float(texture[bottom | left])
     lower += a * (texture[bottom | right] - lower)
-    return upper + b * (lower - upper)
+    return float(upper + b * (lower - upper))
 
 
 @kernel
@@ -49,7 +49,7 @@ def hashed(a: float, b: float) -> float:
     mixed ^= mixed >> 15
     mixed = (mixed * 0x2C1B3C6D) & 0xFFFFFFFF
     mixed ^= mixed >> 13
-    return (mixed >> 8) * 2.0**-24
+    return float((mixed >> 8) * 2.0**-24)
 
 
 @kernel

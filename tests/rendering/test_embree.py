@@ -11,7 +11,7 @@ import pytest
 from vlmfail.core import Picture
 from vlmfail.rendering.accelerator import Accelerator
 from vlmfail.rendering.camera import project
-from vlmfail.rendering.embree import EmbreeRenderer
+from vlmfail.rendering.embree import COUNTED, EmbreeRenderer
 from vlmfail.rendering.mesh import Material, Mesh
 from vlmfail.rendering.occlusion import baked_openness
 from vlmfail.rendering.world import Atmosphere, Instance
@@ -222,7 +222,7 @@ def test_rain_seed_changes_the_picture_and_nothing_else_does():
 
 def test_same_bytes_in_another_process():
     code = (
-        "from worlds import busy_world; from vlmfail.rendering.embree import EmbreeRenderer;"
+        "from worlds import busy_world; from vlmfail.rendering.embree import COUNTED, EmbreeRenderer;"
         "print(EmbreeRenderer().render_world(busy_world()).picture.sha256)"
     )
     out = subprocess.run(
@@ -282,3 +282,40 @@ def test_world_without_light_is_black():
     pixels = RENDERER.render_world(world(Instance("box", box(), 8.0, 0.0), atmosphere=extremes))
     assert pixels.picture.pixels.max() == 0
     assert pixels.visible == {"box": 0}
+
+
+def test_panes_are_looked_through_and_cast_no_shadow():
+    red = Instance("red", box(0.5, 2, 2, (0.9, 0.05, 0.05)), 10.0, 0.0)
+    pane = Instance("pane", box(0.02, 3, 3, (0.8, 0.9, 0.9), Material.CLEAR), 6.0, 0.0)
+    through = RENDERER.render_world(world(red, pane))
+    assert through.visible["red"] > 0.95 * through.extent["red"]
+    assert not (through.index == 2).any()
+    row, column = _pixel(9.75, 0.0, 1.0)
+    seen = through.picture.pixels[row, column].astype(int)
+    plain = RENDERER.render_world(world(red)).picture.pixels[row, column].astype(int)
+    assert seen[0] - seen[1] > 40, "still red"
+    assert (seen != plain).any(), "but not as if nothing were there"
+    opaque = replace(pane, mesh=box(0.02, 3, 3, (0.8, 0.9, 0.9)))
+    shade = _pixel(5.9, -2.2, 0.0)  # the sun stands on the left
+
+    def brightness(*objects: Instance) -> float:
+        pixels = RENDERER.render_world(world(*objects, atmosphere=CLEAR)).picture.pixels
+        return float(pixels[shade[0] - 1 : shade[0] + 2, shade[1] - 1 : shade[1] + 2].mean())
+
+    assert brightness(opaque) < 0.8 * brightness()
+    assert brightness(pane) > 0.95 * brightness()
+
+
+def test_an_object_on_the_ground_hides_it_where_both_are_as_far():
+    plate = Mesh.build([[0, -1, 0], [2, -1, 0], [2, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    rendering = RENDERER.render_world(world(Instance("plate", plate, 5.0, 0.0)))
+    assert rendering.index[_pixel(6.0, 0.0, 0.0)] == 1
+
+
+def test_many_visible_pixels_are_counted_by_a_sample():
+    camera = replace(CAMERA, width=512, height=384)
+    large = Instance("large", box(1, 3, 3, (0.9, 0.2, 0.1)), 6.0, 0.0)
+    rendering = RENDERER.render_world(world(large, camera=camera))
+    covered = np.count_nonzero(rendering.index == 1)
+    assert covered > 3 * COUNTED
+    assert 0.97 * covered <= rendering.visible["large"] <= covered
