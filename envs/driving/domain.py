@@ -13,11 +13,20 @@ from ...core import Question, Renderer, Rendering, Truth, UnknownNameError
 from ..concept_sets import ConceptSetSpace
 from . import assets, town, weather
 from .catalogue import Concept, catalogue
-from .footprint import footprint
 from .placement import Order, Placer, orders, sidewalk_openings
 from .prompt import prompt
 from .rules import MAX_SET_SIZE, rules
-from .scene import EGO_WIDTH, SIGNAL_SETBACK, SIGNAL_Y, DrivingScene, Signal
+from .scene import (
+    CAMERA_BEHIND_BUMPER,
+    CAMERA_FIELD_OF_VIEW,
+    CAMERA_HEIGHT,
+    EGO_WIDTH,
+    SIGNAL_SETBACK,
+    SIGNAL_Y,
+    DrivingScene,
+    Signal,
+)
+from .sight import Eye
 from .truth import direction, stopping_distance, truth
 
 EGO_JITTER = 0.25
@@ -25,6 +34,9 @@ EGO_JITTER = 0.25
 
 CAMERA_JITTER = math.radians(1.0)
 """Yaw of the camera, uniform within plus or minus. Ours."""
+
+FRAME = CAMERA_FIELD_OF_VIEW / 2.0 - math.radians(0.5)
+"""Half of the picture's width, less a rim that shows nothing well, radians."""
 
 CONTACT_MARGIN = 0.1
 """Near things are touched at least this much before half braking ends, m: truth does not hang on
@@ -96,16 +108,14 @@ class DrivingDomain:
         gap = self._junction(chosen, wanted, rng)
         ego_x = town.backdrop(place, backdrop).ego_x(gap, rng)
         signal = self._signal(chosen, gap, rng)
-        fixed = []
-        if signal is not None:
-            mast = footprint("traffic_light_body", signal.variant)
-            fixed.append(mast.corners(math.pi, signal.x, signal.y))
         placer = Placer(
             self.catalogue.ranges,
-            ego_y=ego_y,
+            eye=Eye(-CAMERA_BEHIND_BUMPER, ego_y, CAMERA_HEIGHT, camera_yaw, FRAME),
             corridor=(ego_y - EGO_WIDTH / 2, ego_y + EGO_WIDTH / 2),
             contact_limit=stopping_distance("slow_down") - CONTACT_MARGIN,
-            fixed=fixed,
+            fixed=() if signal is None else (signal.mast,),
+            lamps=() if signal is None else signal.heads,
+            fog=atmosphere.fog,
             openings=sidewalk_openings(() if gap is None else (gap,)),
         )
         return DrivingScene(

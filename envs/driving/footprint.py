@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from ...rendering.mesh import Mesh
 from . import assets
@@ -37,6 +38,11 @@ class Footprint:
     y0: float
     y1: float
     height: float
+
+    @property
+    def area(self) -> float:
+        """On the ground, m²."""
+        return (self.x1 - self.x0) * (self.y1 - self.y0)
 
     def corners(self, yaw: float, x: float = 0.0, y: float = 0.0) -> Corners:
         """Return the box's corners, turned by `yaw` radians and moved to (x, y)."""
@@ -74,6 +80,17 @@ def extents(corners: Corners) -> tuple[float, float, float, float]:
     return min(xs), max(xs), min(ys), max(ys)
 
 
+def corners_of(
+    shape: Footprint, yaw: npt.NDArray[np.float64], xy: npt.NDArray[np.float64] | float = 0.0
+) -> npt.NDArray[np.float64]:
+    """Return the corners of a box turned by each of `n` angles and moved by `xy`, `n x 4 x 2`."""
+    c, s = np.cos(yaw)[:, None], np.sin(yaw)[:, None]
+    x = np.array([shape.x0, shape.x1, shape.x1, shape.x0])
+    y = np.array([shape.y0, shape.y0, shape.y1, shape.y1])
+    turned = np.stack([c * x - s * y, s * x + c * y], axis=-1)
+    return turned if isinstance(xy, float) else turned + xy[:, None, :]
+
+
 def nearest_in_strip(corners: Corners, low: float, high: float) -> float | None:
     """Return the least x of the box within low < y < high, or None when it stays outside, m."""
     least_y = min(p[1] for p in corners)
@@ -90,19 +107,32 @@ def nearest_in_strip(corners: Corners, low: float, high: float) -> float | None:
     return best
 
 
-def apart(first: Corners, second: Corners, margin: float) -> bool:
-    """Whether two boxes are at least `margin` m apart along a road's or one of their own axes."""
-    a0, a1, b0, b1 = extents(first)
-    c0, c1, d0, d1 = extents(second)
-    if c0 - a1 >= margin or a0 - c1 >= margin or d0 - b1 >= margin or b0 - d1 >= margin:
-        return True
-    for box in (first, second):
-        (ox, oy), (px, py), (_, _), (qx, qy) = box
-        for ex, ey in ((px - ox, py - oy), (qx - ox, qy - oy)):
-            length = math.hypot(ex, ey)
-            ex, ey = ex / length, ey / length
-            a = [p[0] * ex + p[1] * ey for p in first]
-            b = [p[0] * ex + p[1] * ey for p in second]
-            if min(b) - max(a) >= margin or min(a) - max(b) >= margin:
-                return True
-    return False
+def nearest_each(
+    boxes: npt.NDArray[np.float64], low: float, high: float
+) -> npt.NDArray[np.float64]:
+    """Return `nearest_in_strip` of each of many boxes (`... x 4 x 2`), inf for those outside."""
+    x, y = boxes[..., 0], boxes[..., 1]
+    then_x, then_y = np.roll(x, -1, axis=-1), np.roll(y, -1, axis=-1)
+    best = np.where((y >= low) & (y <= high), x, math.inf).min(axis=-1)
+    step = np.where(then_y == y, 1.0, then_y - y)
+    for edge in (low, high):
+        crossing = x + (then_x - x) * (edge - y) / step
+        crossed = (y - edge) * (then_y - edge) < 0.0
+        best = np.minimum(best, np.where(crossed, crossing, math.inf).min(axis=-1))
+    return np.asarray(np.where((y.max(axis=-1) <= low) | (y.min(axis=-1) >= high), math.inf, best))
+
+
+def apart(boxes: npt.ArrayLike, other: Corners, margin: float) -> npt.NDArray[np.bool_]:
+    """Return which of `n` boxes (`n x 4 x 2`, or one) are at least `margin` m from another.
+
+    Distances are taken along the road's and both boxes' own axes.
+    """
+    each, fixed = np.asarray(boxes, dtype=np.float64).reshape(-1, 4, 2), np.array(other)
+    own = np.stack([each[:, 1] - each[:, 0], each[:, 3] - each[:, 0]], axis=1)
+    shared = np.array([fixed[1] - fixed[0], fixed[3] - fixed[0], (1.0, 0.0), (0.0, 1.0)])
+    axes = np.concatenate([own, np.broadcast_to(shared, (len(each), 4, 2))], axis=1)
+    axes = axes / np.hypot(axes[..., 0], axes[..., 1])[..., None]
+    mine = np.einsum("nci,nai->nac", each, axes)
+    theirs = np.einsum("ci,nai->nac", fixed, axes)
+    gap = np.maximum(mine.min(axis=2) - theirs.max(axis=2), theirs.min(axis=2) - mine.max(axis=2))
+    return np.asarray((gap >= margin).any(axis=1))

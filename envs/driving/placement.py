@@ -1,4 +1,4 @@
-"""Placing the objects of a scene: seeded rejection sampling with restarts.
+"""Placing the objects of a scene: seeded draws, compared by what they hide, with restarts.
 
 Ranges are the catalogue's; headings, lateral places and margins are ours.
 """
@@ -6,29 +6,58 @@ Ranges are the catalogue's; headings, lateral places and margins are ours.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+import numpy.typing as npt
 
 from ...core import SceneError
 from . import assets, street
 from .catalogue import Concept, Range, Ranges
-from .footprint import Corners, apart, extents, footprint, nearest_in_strip
-from .scene import CAMERA_BEHIND_BUMPER, CAMERA_FIELD_OF_VIEW, CAMERA_HEIGHT, PlacedObject
+from .footprint import Corners, apart, corners_of, footprint, nearest_each
+from .scene import PlacedObject
+from .sight import Eye, Thing, hidden_shares
 
-TRIES = 40
-"""Tries to place one object before the scene starts afresh."""
+TRIES = 72
+"""Places drawn for one object before the scene starts afresh."""
 
-RESTARTS = 25
+RESTARTS = 30
 """Fresh starts before a scene is given up."""
 
-CENTRAL_RESTARTS = 3
+CENTRAL_RESTARTS = 1
 """Of these, how many put things in the middle of the lane before they look for other places."""
 
-CLEAR_RESTARTS = 8
-"""Of these, how many insist that objects do not hide one another."""
+CLEAR_RESTARTS = 6
+"""Starts after which a scene is taken in which things hide one another."""
+
+LOOKS = 12
+"""Of the places of an object without overlap, how many are compared by what is hidden."""
+
+HIDDEN: Mapping[str, float] = MappingProxyType(
+    {"nearest": 0.25, "sidewalk": 0.15, "other": 0.5, "lamp": 0.3}
+)
+"""Share that may be hidden or out of the frame before a better place is sought: of the nearest
+thing in lane, which decides the answer, of things on the sidewalk, of others, of the better seen
+head of a traffic light.
+"""
+
+ENOUGH = math.radians(12.0)
+"""Of a wide thing more may be hidden, up to what other things may, while this much is in sight."""
+
+DECIDES = 3.0
+"""How much more a hidden part of the nearest thing in lane weighs than one of other things."""
+
+FAINT: Mapping[str, float] = MappingProxyType({"debris": 0.6, "cone": 0.62})
+"""Kinds that fog swallows within the far range: the optical depth (extinction x distance from the
+camera) beyond which they no longer show the pixels that a person needs. In fog they are drawn from
+the near part of the far range, which changes no answer: far is far.
+"""
+
+LEAST_RANGE = 2.0
+"""Length of the far range that fog leaves to a faint thing at least, m."""
 
 MARGIN = 0.1
 """Least distance between two objects, m."""
@@ -51,6 +80,13 @@ SEE_THROUGH = frozenset({"chain_barrier"})
 """Kinds that hide nothing behind them."""
 
 
+OBLIQUE = 10.0
+"""Least angle between the line of sight and the long axis of a thing too thin to be seen head-on,
+degrees."""
+
+F64 = npt.NDArray[np.float64]
+
+
 @dataclass(frozen=True, slots=True)
 class Stance:
     """How a kind of object stands.
@@ -58,18 +94,21 @@ class Stance:
     Attributes:
         lane: Headings on the road, degrees, 0 = away from the ego; one is drawn.
         sidewalk: Headings on the sidewalk, degrees.
-        jitter: Added to a heading, uniform within plus or minus, degrees.
-        sidewalk_jitter: The same on the sidewalk, which has no room for a long thing askew.
+        turn: (least, greatest) turn from a heading to either side, degrees.
+        sidewalk_turn: The same on the sidewalk, which has no room for a long thing askew.
+        oblique: Whether it is never seen head-on; see `OBLIQUE`.
     """
 
     lane: tuple[float, ...]
     sidewalk: tuple[float, ...]
-    jitter: float
-    sidewalk_jitter: float
+    turn: tuple[float, float]
+    sidewalk_turn: tuple[float, float]
+    oblique: bool = False
 
 
-_PERSON = Stance((90.0, -90.0, 180.0, 0.0), (90.0, 180.0, 0.0, -90.0), 25.0, 40.0)
-_THING = Stance((0.0, 90.0, 180.0, -90.0), (90.0,), 15.0, 12.0)
+_AROUND = (0.0, 90.0, 180.0, -90.0)
+_PERSON = Stance(_AROUND, _AROUND, (0.0, 25.0), (0.0, 40.0))
+_THING = Stance(_AROUND, (90.0,), (0.0, 15.0), (0.0, 12.0))
 
 STANCES: Mapping[str, Stance] = MappingProxyType(
     {
@@ -77,14 +116,16 @@ STANCES: Mapping[str, Stance] = MappingProxyType(
         "child_pedestrian": _PERSON,
         "wheelchair_pedestrian": _PERSON,
         "police_pedestrian": _PERSON,
-        "cyclist": Stance((0.0, 90.0, -90.0, 180.0), (0.0, 180.0), 12.0, 12.0),
-        "emergency_vehicle": Stance((0.0, 0.0, 180.0, 90.0, -90.0), (0.0, 180.0), 8.0, 0.3),
-        "cone": Stance((0.0, 90.0, 180.0, -90.0), (0.0, 90.0, 180.0, -90.0), 45.0, 45.0),
-        "bus_stop": Stance((180.0, 90.0, -90.0), (90.0,), 6.0, 2.0),
+        "cyclist": Stance(_AROUND, (0.0, 180.0), (10.0, 25.0), (10.0, 25.0), oblique=True),
+        "emergency_vehicle": Stance(
+            (0.0, 0.0, 180.0, 90.0, -90.0), (0.0, 180.0), (0.0, 8.0), (0.0, 0.3)
+        ),
+        "cone": Stance(_AROUND, _AROUND, (0.0, 45.0), (0.0, 45.0)),
+        "bus_stop": Stance((180.0, 90.0, -90.0), (90.0,), (0.0, 6.0), (0.0, 2.0)),
         "garbage_bin": _THING,
-        "chain_barrier": Stance((0.0, 180.0), (0.0,), 5.0, 0.0),
-        "debris": Stance((0.0, 90.0, 180.0, -90.0), (0.0,), 45.0, 0.0),
-        "obstruction": Stance((0.0, 90.0, 180.0, -90.0), (0.0,), 7.0, 0.0),
+        "chain_barrier": Stance((0.0, 180.0), (0.0,), (0.0, 5.0), (0.0, 0.0)),
+        "debris": Stance(_AROUND, (0.0,), (0.0, 45.0), (0.0, 0.0)),
+        "obstruction": Stance(_AROUND, (0.0,), (0.0, 7.0), (0.0, 0.0)),
     }
 )
 """Stances by asset kind; other kinds stand as a thing does."""
@@ -120,31 +161,46 @@ def orders(chosen: Sequence[Concept]) -> list[Order]:
 class Placer:
     """Places the objects of one scene.
 
+    Of `TRIES` random places of an object without overlap the first is taken that hides no more of
+    anything, itself included, than `HIDDEN` allows, else the one that hides least. So things stand
+    side by side or staggered, and on the sidewalk close to the kerb and within the frame, wherever
+    the ranges leave room for it. When `CLEAR_RESTARTS` starts found no room, things are packed:
+    each takes as little of the near corridor as it can.
+
+    What is seen moves an object within its range and across its lane or sidewalk, never out of
+    them, and no answer depends on where in them it stands.
+
     Args:
         ranges: Gaps by distance.
-        ego_y: The ego's lateral offset, m.
+        eye: The camera.
         corridor: (right, left) edge of the ego's swept strip, m.
         contact_limit: In-lane objects placed nearer than `far` are touched within this, m.
         fixed: Boxes of other things that take room.
+        lamps: Heads of a traffic light; one of them is to stay in sight.
         openings: x ranges in which the sidewalk is cut, m.
+        fog: Extinction, 1/m; see `FAINT`.
     """
 
     def __init__(
         self,
         ranges: Ranges,
         *,
-        ego_y: float,
+        eye: Eye,
         corridor: tuple[float, float],
         contact_limit: float,
         fixed: Sequence[Corners] = (),
+        lamps: Sequence[Thing] = (),
         openings: Sequence[tuple[float, float]] = (),
+        fog: float = 0.0,
     ) -> None:
         self.ranges = ranges
-        self.ego_y = ego_y
+        self.eye = eye
         self.corridor = corridor
         self.contact_limit = contact_limit
         self.fixed = tuple(fixed)
+        self.lamps = tuple(lamps)
         self.openings = tuple(openings)
+        self.fog = fog
 
     def place(self, wanted: Sequence[Order], rng: np.random.Generator) -> tuple[PlacedObject, ...]:
         """Place all objects; returns them in the order of `wanted`.
@@ -152,17 +208,21 @@ class Placer:
         Raises:
             SceneError: Names the object that found no place most often.
         """
-        failed: dict[str, int] = {}
-        best: tuple[PlacedObject, ...] | None = None
+        failed: Counter[str] = Counter()
+        best: tuple[float, tuple[PlacedObject, ...]] | None = None
         for restart in range(RESTARTS):
+            if best is not None and restart >= CLEAR_RESTARTS:
+                break
             placed = self._attempt(wanted, rng, restart, failed)
             if placed is None:
                 continue
-            if restart >= CLEAR_RESTARTS or self._clear(placed):
-                return placed
-            best = best or placed
+            hidden = float(self._hidden(placed)[0])
+            if best is None or hidden < best[0]:
+                best = hidden, placed
+            if hidden == 0.0:
+                break
         if best is not None:
-            return best
+            return best[1]
         worst = max(failed, key=lambda name: (failed[name], name))
         others = ", ".join(o.concept.id for o in wanted if o.concept.id != worst) or "the street"
         raise SceneError(
@@ -175,29 +235,29 @@ class Placer:
         wanted: Sequence[Order],
         rng: np.random.Generator,
         restart: int,
-        failed: dict[str, int],
+        failed: Counter[str],
     ) -> tuple[PlacedObject, ...] | None:
-        variants = [
-            int(rng.integers(assets.VARIANTS[order.concept.kind or ""])) for order in wanted
-        ]
-        areas = [
-            (shape.x1 - shape.x0) * (shape.y1 - shape.y0)
-            for shape in (
-                footprint(order.concept.kind or "", variant)
-                for order, variant in zip(wanted, variants, strict=True)
-            )
-        ]
-        # Large things first: small ones find a place in what is left. Later starts try any order.
-        sequence = sorted(range(len(wanted)), key=lambda i: -areas[i])
+        kinds = [order.concept.kind or "" for order in wanted]
+        variants = [int(rng.integers(assets.VARIANTS[kind])) for kind in kinds]
+        shapes = [footprint(kind, variant) for kind, variant in zip(kinds, variants, strict=True)]
+        # Far things first: near ones then leave sight of them. Large things before small ones,
+        # which find a place in what is left. Later starts try any order.
+        near = [order.distance != "far" for order in wanted]
+        sequence = sorted(range(len(wanted)), key=lambda i: (near[i], -shapes[i].area))
         if restart >= RESTARTS // 2:
             sequence = [int(i) for i in rng.permutation(len(wanted))]
         done: dict[int, PlacedObject] = {}
         for i in sequence:
-            taken = [*self.fixed, *(placed.corners for placed in done.values())]
-            placed = self._one(wanted[i], variants[i], taken, restart >= CENTRAL_RESTARTS, rng)
+            placed = self._one(
+                wanted[i],
+                variants[i],
+                tuple(done.values()),
+                central=restart < CENTRAL_RESTARTS,
+                packed=restart >= CLEAR_RESTARTS,
+                rng=rng,
+            )
             if placed is None:
-                name = wanted[i].concept.id
-                failed[name] = failed.get(name, 0) + 1
+                failed[wanted[i].concept.id] += 1
                 return None
             done[i] = placed
         return tuple(done[i] for i in range(len(wanted)))
@@ -206,128 +266,156 @@ class Placer:
         self,
         order: Order,
         variant: int,
-        taken: Sequence[Corners],
+        placed: tuple[PlacedObject, ...],
+        *,
+        central: bool,
         packed: bool,
         rng: np.random.Generator,
     ) -> PlacedObject | None:
+        """Return the best of the places drawn for one object, None when it fits into none."""
+        places = self._draw(order, variant, central, rng)
+        free = places.fits & self._stand(order, places.corners)
+        for taken in (*self.fixed, *(one.corners for one in placed)):
+            free &= apart(places.corners, taken, MARGIN)
+        at = np.flatnonzero(free)
+        if len(at) == 0:
+            return None
+        if packed:
+            return places.object(int(at[np.argmin(self._room(places.corners[at]))]), order, variant)
+        at = at[:LOOKS]
+        hidden = self._hidden(
+            (*placed, places.object(int(at[0]), order, variant)), places.corners[at]
+        )
+        return places.object(int(at[np.argmin(hidden)]), order, variant)
+
+    def _draw(self, order: Order, variant: int, central: bool, rng: np.random.Generator) -> _Places:
         kind = order.concept.kind or ""
         shape = footprint(kind, variant)
         stance = STANCES.get(kind, _THING)
-        headings = stance.sidewalk if order.on_sidewalk else stance.lane
-        jitter = stance.sidewalk_jitter if order.on_sidewalk else stance.jitter
+        headings = np.array(stance.sidewalk if order.on_sidewalk else stance.lane)
+        least, most = stance.sidewalk_turn if order.on_sidewalk else stance.turn
+        # A turned box is a wider one: every other place is nearly straight.
+        spread = (most - least) * np.where(np.arange(TRIES) % 2 == 0, 1.0, 0.1)
+        turn = (least + spread * rng.random(TRIES)) * rng.choice((-1.0, 1.0), TRIES)
+        yaw = np.radians(rng.choice(headings, TRIES) + turn)
+        relative = corners_of(shape, yaw)
+        (x0, y0), y1 = relative.min(axis=1).T, relative[..., 1].max(axis=1)
+        low, high = self._range(order)
+        gap = low + (high - low) * _shares(not central, rng)
+        if order.on_sidewalk:
+            right, left = SIDEWALK[0] - y0, SIDEWALK[1] - y1
+            y = right + (left - right) * rng.random(TRIES)
+        else:
+            overlap = np.minimum(LANE_OVERLAP, 0.9 * (y1 - y0))
+            right = np.maximum(self.corridor[0] + overlap - y1, ROAD[0] - y0)
+            left = np.minimum(self.corridor[1] - overlap - y0, ROAD[1] - y1)
+            y = right + (left - right) * _shares(True, rng)
+            if central:  # "directly ahead" where there is room for it
+                ahead = street.EGO_LANE_Y - 0.5 * (y0 + y1) + 0.4 * (2.0 * rng.random(TRIES) - 1.0)
+                y = np.where(np.arange(TRIES) % 3 == 0, np.clip(ahead, right, left), y)
+        fits = right <= left
+        where = np.stack([gap - x0, y], axis=-1)
+        if stance.oblique:
+            # Seen from the camera, not from straight behind.
+            bearing = np.arctan2(y - self.eye.y, where[:, 0] - self.eye.x)
+            fits &= np.abs(np.sin(yaw - bearing)) >= math.sin(math.radians(OBLIQUE))
+        return _Places(yaw, gap, where, relative + where[:, None, :], fits)
+
+    def _range(self, order: Order) -> tuple[float, float]:
         low, high = self.ranges.of(order.distance)
-        for attempt in range(TRIES):
-            heading = headings[int(rng.integers(len(headings)))]
-            # A turned box is a wider one: late tries straighten up.
-            turn = jitter * (1.0 if attempt < TRIES // 2 else 0.1)
-            yaw = math.radians(heading + turn * (2.0 * rng.random() - 1.0))
-            relative = shape.corners(yaw)
-            x0, _, y0, y1 = extents(relative)
-            gap = low + (high - low) * _share(packed, rng)
-            if order.on_sidewalk:
-                y = self._sidewalk_y(y0, y1, rng)
-            else:
-                y = self._lane_y(y0, y1, packed or attempt >= TRIES // 4, rng)
-            if y is None:
-                continue
-            corners = shape.corners(yaw, gap - x0, y)
-            if not self._stands(order, corners, packed and attempt >= TRIES - 5):
-                continue
-            if not all(apart(corners, other, MARGIN) for other in taken):
-                continue
-            return PlacedObject(
-                name=order.concept.id,
-                kind=kind,
-                variant=variant,
-                x=gap - x0,
-                y=y,
-                z=street.SIDEWALK_HEIGHT if order.on_sidewalk else 0.0,
-                yaw=math.remainder(yaw, 2.0 * math.pi),
-                corners=corners,
-                height=shape.height,
-                gap=gap,
-                distance=order.distance,
-                on_sidewalk=order.on_sidewalk,
-            )
-        return None
+        depth = FAINT.get(order.concept.kind or "")
+        if order.distance == "far" and depth is not None and self.fog > 0.0:
+            high = min(high, max(low + LEAST_RANGE, depth / self.fog + self.eye.x))
+        return low, high
 
-    def _lane_y(
-        self, y0: float, y1: float, anywhere: bool, rng: np.random.Generator
-    ) -> float | None:
-        right, left = self.corridor
-        overlap = min(LANE_OVERLAP, 0.9 * (y1 - y0))
-        low = max(right + overlap - y1, ROAD[0] - y0)
-        high = min(left - overlap - y0, ROAD[1] - y1)
-        if low > high:
-            return None
-        if not anywhere:  # "directly ahead" where there is room for it
-            middle = street.EGO_LANE_Y - 0.5 * (y0 + y1)
-            return float(min(max(middle + 0.4 * (2.0 * rng.random() - 1.0), low), high))
-        return low + (high - low) * _share(True, rng)
+    def _stand(self, order: Order, corners: F64) -> npt.NDArray[np.bool_]:
+        if order.on_sidewalk:
+            x0, x1 = corners[..., 0].min(axis=1), corners[..., 0].max(axis=1)
+            cut = np.zeros(len(corners), dtype=np.bool_)
+            for start, end in self.openings:
+                cut |= (x1 > start) & (x0 < end)
+            return ~cut
+        if order.distance == "far":
+            return np.ones(len(corners), dtype=np.bool_)
+        return np.asarray(nearest_each(corners, *self.corridor) <= self.contact_limit)
 
-    def _sidewalk_y(self, y0: float, y1: float, rng: np.random.Generator) -> float | None:
-        low, high = SIDEWALK[0] - y0, SIDEWALK[1] - y1
-        return None if low > high else low + (high - low) * rng.random()
+    def _room(self, corners: F64) -> F64:
+        """Return how much boxes take of the corridor up to where things must be reached, m²."""
+        low, high = corners.min(axis=1), corners.max(axis=1)
+        long = np.minimum(high[:, 0], self.contact_limit) - low[:, 0]
+        wide = np.minimum(high[:, 1], self.corridor[1]) - np.maximum(low[:, 1], self.corridor[0])
+        return np.asarray(np.maximum(0.0, long) * np.maximum(0.0, wide))
 
-    def _stands(self, order: Order, corners: Corners, unseen: bool) -> bool:
-        if not order.on_sidewalk:
-            if order.distance == "far":
-                return True
-            contact = nearest_in_strip(corners, *self.corridor)
-            return contact is not None and contact <= self.contact_limit
-        x0, x1, _, _ = extents(corners)
-        if any(x1 > start and x0 < end for start, end in self.openings):
-            return False
-        # In view where possible; the last tries let go, since a sidewalk decides nothing.
-        return unseen or self._in_view(corners)
+    def _hidden(self, placed: Sequence[PlacedObject], last: F64 | None = None) -> F64:
+        """Return how much more is hidden of things and lamps than `HIDDEN` allows, 0 = nothing.
 
-    def _in_view(self, corners: Corners) -> bool:
-        x = 0.25 * sum(p[0] for p in corners) + CAMERA_BEHIND_BUMPER
-        y = 0.25 * sum(p[1] for p in corners) - self.ego_y
-        return abs(y) <= math.tan(CAMERA_FIELD_OF_VIEW / 2 - math.radians(1.5)) * x
+        Args:
+            placed: The things.
+            last: Corners of the last one in each of `m` arrangements, `m x 4 x 2`, m.
 
-    def _clear(self, placed: Sequence[PlacedObject]) -> bool:
-        """Whether at most half of every object is hidden behind nearer ones, in plan."""
-        views = [(self._bearings(p.corners), self._distance(p), p) for p in placed]
-        for (low, high), distance, target in views:
-            covered: list[tuple[float, float]] = []
-            for (a, b), nearer, other in views:
-                if other is target or nearer >= distance or other.kind in SEE_THROUGH:
-                    continue
-                # Height at which the sight line to the target's upper part passes the other.
-                line = CAMERA_HEIGHT + (0.75 * target.height - CAMERA_HEIGHT) * nearer / distance
-                if other.height > line and a < high and b > low:
-                    covered.append((max(a, low), min(b, high)))
-            if _length(covered) > 0.5 * (high - low):
-                return False
-        return True
-
-    def _bearings(self, corners: Corners) -> tuple[float, float]:
-        angles = [math.atan2(y - self.ego_y, x + CAMERA_BEHIND_BUMPER) for x, y in corners]
-        return min(angles), max(angles)
-
-    @staticmethod
-    def _distance(placed: PlacedObject) -> float:
-        return placed.gap + CAMERA_BEHIND_BUMPER
+        Returns:
+            One figure an arrangement, `m`.
+        """
+        things = [
+            Thing(one.corners, one.z, one.z + one.height, one.kind not in SEE_THROUGH)
+            for one in placed
+        ]
+        things += self.lamps
+        corners = np.array([thing.corners for thing in things])[None]
+        count = len(placed)
+        if last is not None:
+            corners = np.repeat(corners, len(last), axis=0)
+            corners[:, count - 1] = last
+        shares, widths = hidden_shares(corners, things, self.eye)
+        contact = nearest_each(corners[:, :count], *self.corridor)
+        decides = np.isfinite(contact) & (contact == contact.min(axis=1, keepdims=True))
+        usual = [HIDDEN["sidewalk" if one.on_sidewalk else "other"] for one in placed]
+        least = np.where(decides, HIDDEN["nearest"], usual)
+        most = np.minimum(HIDDEN["other"], 1.0 - ENOUGH / widths[:, :count])
+        excess = np.maximum(0.0, shares[:, :count] - np.maximum(least, most))
+        total = (excess * np.where(decides, DECIDES, 1.0)).sum(axis=1)
+        if self.lamps:
+            total += np.maximum(0.0, shares[:, count:].min(axis=1) - HIDDEN["lamp"])
+        return np.asarray(total)
 
 
-def _share(packed: bool, rng: np.random.Generator) -> float:
-    """Return a number in [0, 1]: uniform; when packed, half the time close to an end."""
-    u = rng.random()
-    if not packed or u < 0.5:
-        return float(2.0 * u if packed else u)
-    edge = 0.1 * rng.random() ** 2
-    return float(edge if u < 0.75 else 1.0 - edge)
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Places drawn for one object; `n` of each."""
+
+    yaw: F64
+    gap: F64
+    xy: F64
+    corners: F64
+    fits: npt.NDArray[np.bool_]
+
+    def object(self, i: int, order: Order, variant: int) -> PlacedObject:
+        kind = order.concept.kind or ""
+        a, b, c, d = ((float(x), float(y)) for x, y in self.corners[i])
+        return PlacedObject(
+            name=order.concept.id,
+            kind=kind,
+            variant=variant,
+            x=float(self.xy[i, 0]),
+            y=float(self.xy[i, 1]),
+            z=street.SIDEWALK_HEIGHT if order.on_sidewalk else 0.0,
+            yaw=math.remainder(float(self.yaw[i]), 2.0 * math.pi),
+            corners=(a, b, c, d),
+            height=footprint(kind, variant).height,
+            gap=float(self.gap[i]),
+            distance=order.distance,
+            on_sidewalk=order.on_sidewalk,
+        )
 
 
-def _length(intervals: list[tuple[float, float]]) -> float:
-    """Return the length of a union of intervals."""
-    total, reach = 0.0, -math.inf
-    for low, high in sorted(intervals):
-        if high > reach:
-            total += high - max(low, reach)
-            reach = high
-    return total
+def _shares(packed: bool, rng: np.random.Generator) -> F64:
+    """Return `TRIES` numbers in [0, 1]: uniform; when packed, half of them close to an end."""
+    u = rng.random(TRIES)
+    if not packed:
+        return u
+    edge = 0.1 * rng.random(TRIES) ** 2
+    ends = np.where(u < 0.75, edge, 1.0 - edge)
+    return np.where(u < 0.5, 2.0 * u, ends)
 
 
 def sidewalk_openings(stop_lines: Sequence[float]) -> list[tuple[float, float]]:

@@ -8,13 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
+
+import numpy as np
 
 from ...rendering.world import Atmosphere, Camera, Instance, World
 from . import assets, street, town
 from .catalogue import Range
-from .footprint import Corners, nearest_in_strip
+from .footprint import Corners, Footprint, footprint, nearest_in_strip
+from .sight import Thing
 
 EGO_WIDTH = 1.85
 """Width of the ego, mirrors excluded, m. Ours: a compact car."""
@@ -88,6 +91,24 @@ class Signal:
     variant: int
     x: float
     y: float = SIGNAL_Y
+
+    @property
+    def mast(self) -> Corners:
+        """The box of the mast on the ground, m."""
+        return footprint("traffic_light_body", self.variant).corners(math.pi, self.x, self.y)
+
+    @property
+    def heads(self) -> tuple[Thing, ...]:
+        """The lit lamps, on the mast and over the lane."""
+        return tuple(
+            Thing(
+                box.corners(math.pi, self.x, self.y),
+                street.SIDEWALK_HEIGHT + base,
+                street.SIDEWALK_HEIGHT + box.height,
+                solid=False,
+            )
+            for box, base in _heads(self.kind, self.variant)
+        )
 
 
 @dataclass(frozen=True)
@@ -205,6 +226,21 @@ class DrivingScene:
             atmosphere=self.atmosphere,
             probes=self.names,
         )
+
+
+@lru_cache(maxsize=16)
+def _heads(kind: str, variant: int) -> tuple[tuple[Footprint, float], ...]:
+    """Return the box and the height of the lower end of each lamp of a traffic light's colour."""
+    vertices = assets.build(kind, variant).vertices
+    order = vertices[np.argsort(vertices[:, 1], kind="stable")]
+    # Lamps hang more than a metre apart; the vertices of one lie within decimetres.
+    cuts = np.flatnonzero(np.diff(order[:, 1]) > 0.5) + 1
+    parts = []
+    for part in np.split(order, cuts):
+        low, high = part.min(axis=0), part.max(axis=0)
+        box = Footprint(*(float(v) for v in (low[0], high[0], low[1], high[1], high[2])))
+        parts.append((box, float(low[2])))
+    return tuple(parts)
 
 
 def _rounded(value: Any) -> Any:
