@@ -222,7 +222,7 @@ def test_rain_seed_changes_the_picture_and_nothing_else_does():
 
 def test_same_bytes_in_another_process():
     code = (
-        "from worlds import busy_world; from vlmfail.rendering.embree import COUNTED, EmbreeRenderer;"
+        "from worlds import busy_world; from vlmfail.rendering.embree import EmbreeRenderer;"
         "print(EmbreeRenderer().render_world(busy_world()).picture.sha256)"
     )
     out = subprocess.run(
@@ -302,8 +302,8 @@ def test_panes_are_looked_through_and_cast_no_shadow():
         pixels = RENDERER.render_world(world(*objects, atmosphere=CLEAR)).picture.pixels
         return float(pixels[shade[0] - 1 : shade[0] + 2, shade[1] - 1 : shade[1] + 2].mean())
 
-    assert brightness(opaque) < 0.8 * brightness()
-    assert brightness(pane) > 0.95 * brightness()
+    assert brightness(opaque) < 0.9 * brightness()
+    assert brightness(pane) > 0.98 * brightness()
 
 
 def test_an_object_on_the_ground_hides_it_where_both_are_as_far():
