@@ -138,8 +138,8 @@ def _carriageway(
         x, y = rng.uniform(START, END), rng.choice([-0.7, 0.5, 2.8, 4.3])
         disc = np.linspace(0, 2 * np.pi, 15)[:-1]
         ring = np.column_stack([x + 0.36 * np.cos(disc), y + 0.36 * np.sin(disc)])
-        b.polygon(ring, IRON_Z, (0.30, 0.29, 0.28), Material.METAL)
-        b.polygon((ring - (x, y)) * 0.82 + (x, y), LID_Z, (0.20, 0.19, 0.185), Material.CONCRETE)
+        b.polygon(ring, IRON_Z, (0.36, 0.35, 0.34), Material.METAL)
+        b.polygon((ring - (x, y)) * 0.82 + (x, y), LID_Z, (0.29, 0.285, 0.28), Material.CONCRETE)
     for x in np.arange(START + 6, END, 24.0):  # gully grates
         for y0 in (RIGHT_EDGE_Y + 0.02, LEFT_EDGE_Y - 0.28):
             b.rectangle((x, x + 0.5), (y0, y0 + 0.26), IRON_Z, (0.13, 0.13, 0.13), Material.METAL)

@@ -52,7 +52,7 @@ def test_clipping_finds_a_face_that_only_crosses_the_box():
 
 
 def test_light_enough(place):
-    assert 15_000 < len(place.mesh.faces) < 55_000
+    assert 15_000 < len(place.mesh.faces) < 53_000
 
 
 def test_sound_mesh(place):
@@ -206,6 +206,12 @@ def test_towns_differ_at_a_glance():
         for name in town.TOWNS
     }
     assert walls["town02"] > 5 * walls["town01"]
+
+
+def test_asphalt_is_a_neutral_mid_grey(place):
+    road = place.mesh.colours[place.mesh.materials == Material.ASPHALT]
+    assert np.ptp(road, axis=1).max() < 0.04
+    assert 0.28 < road.mean() < 0.45
 
 
 @pytest.mark.parametrize(("name", "variant"), [("town03", 0), ("town01", 6), ("town02", -1)])

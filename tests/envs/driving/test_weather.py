@@ -84,3 +84,22 @@ def test_hard_rain_is_darker_and_denser_than_soft_rain():
 def test_unknown_weather_names_the_closest():
     with pytest.raises(UnknownNameError, match="weather_foggy"):
         atmosphere("weather_fog", np.random.default_rng(0))
+
+
+def test_noon_stands_high_in_a_clear_sky_and_unnamed_daylight_has_clouds():
+    noon, fair = draws("weather_clear_noon"), draws(None)
+    assert all(sky.sun_direction[2] > 0.8 and sky.clouds == 0.0 for sky in noon)
+    assert all(sky.clouds > 0.2 for sky in fair)
+    assert max(sky.sun_direction[2] for sky in fair) < min(sky.sun_direction[2] for sky in noon)
+
+
+@pytest.mark.parametrize("weather", ["weather_cloudy", "weather_hard_rain", "weather_foggy"])
+def test_a_closed_sky_throws_no_shadows(weather):
+    assert all(max(sky.sun) == 0.0 for sky in draws(weather))
+
+
+def test_a_wet_road_lies_under_a_dry_sunny_sky():
+    for sky in draws("weather_wet"):
+        assert sky.rain == 0.0
+        assert max(sky.sun) > 1.0
+        assert sky.wetness > 0.8
