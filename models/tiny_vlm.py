@@ -1,6 +1,7 @@
-"""tiny-vlm: a small network of our own that reads a picture, a question and its options.
+"""The built-in models: small networks of our own that read a picture, a question and its options.
 
-Model card: ``docs/models/tiny-vlm.md``; trained by ``scripts/train_tiny_vlm``.
+Model cards: ``docs/models/tiny-vlm.md``, ``docs/models/tiny-vlm-s.md``; both are trained by
+``scripts/train_tiny_vlm``.
 """
 
 from __future__ import annotations
@@ -19,12 +20,8 @@ import numpy.typing as npt
 from ..core import EnvironmentFault, Picture, Reply, Usage, UsageError
 from .tiny_text import bag, split_prompt, title
 
-WEIGHTS = Path(__file__).parent / "weights" / "tiny-vlm.onnx"
-
-INPUT_SIZE = (192, 144)
-"""(width, height) of the network's input: any picture is scaled to it. Of the 512 x 384 pictures of
-the built-in renderers that keeps 1 pixel in 7: a lit lamp at 25 m is left with 2 to 3 pixels.
-"""
+WEIGHTS = Path(__file__).parent / "weights"
+"""Folder of the packaged weights: one ``NAME.onnx`` with its ``NAME.json`` a model."""
 
 
 class TinyVLM:
@@ -42,17 +39,20 @@ class TinyVLM:
         """Name the weights; they are loaded at the first answer.
 
         Args:
-            weights: ONNX file written by ``scripts/train_tiny_vlm``; None = the packaged one.
+            weights: ONNX file written by ``scripts/train_tiny_vlm``, with its ``.json`` beside it;
+                None = the packaged one.
 
         Raises:
             UsageError: When there is no such file.
         """
-        self.weights = Path(weights) if weights is not None else WEIGHTS
+        self.weights = WEIGHTS / f"{self.name}.onnx" if weights is None else Path(weights)
         if not self.weights.is_file():
             raise UsageError(
-                f"tiny-vlm: there are no weights at {self.weights}; `scripts/train_tiny_vlm` "
+                f"{self.name}: there are no weights at {self.weights}; `scripts/train_tiny_vlm` "
                 "writes them"
             )
+        if weights is not None:
+            self.name = str(self.facts().get("name", self.weights.stem))
         self._lock = threading.Lock()
         self._session: Any = None
 
@@ -83,10 +83,12 @@ class TinyVLM:
             question: The question's text.
             options: The texts of `k` ≥ 1 options.
         """
-        out = self._load().run(
+        session = self._load()
+        height, width = session.get_inputs()[0].shape[1:3]
+        out = session.run(
             None,
             {
-                "picture": network_input(picture)[None],
+                "picture": network_input(picture, (width, height))[None],
                 "question": bag(question)[None],
                 "options": np.stack([bag(option) for option in options]),
             },
@@ -94,13 +96,20 @@ class TinyVLM:
         result: npt.NDArray[np.float32] = np.asarray(out, dtype=np.float32)
         return result
 
+    def facts(self) -> Mapping[str, Any]:
+        """Return what the file beside the weights says of them: version, input, training."""
+        path = self.weights.with_suffix(".json")
+        if not path.is_file():
+            return {}
+        try:
+            facts: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise EnvironmentFault(f"{path} cannot be read ({error})") from error
+        return facts
+
     def identity(self) -> Mapping[str, Any]:
         """Return the digest of the weights and their version, for a run's config."""
-        version = None
-        facts = self.weights.with_suffix(".json")
-        if facts.is_file():
-            version = json.loads(facts.read_text(encoding="utf-8")).get("version")
-        return {"weights_sha256": _digest(self.weights), "version": version}
+        return {"weights_sha256": _digest(self.weights), "version": self.facts().get("version")}
 
     def _load(self) -> Any:
         if self._session is None:
@@ -110,24 +119,33 @@ class TinyVLM:
         return self._session
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the path alone: the session is re-made where it is used."""
-        return {"weights": self.weights}
+        """Pickle name and path alone: the session is re-made where it is used."""
+        return {"name": self.name, "weights": self.weights}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore without a session."""
-        self.weights = state["weights"]
+        self.name, self.weights = state["name"], state["weights"]
         self._lock = threading.Lock()
         self._session = None
 
 
-def network_input(picture: Picture) -> npt.NDArray[np.uint8]:
-    """Return the picture at the network's resolution, `144 x 192 x 3` uint8."""
+class TinyVLMSmall(TinyVLM):
+    """A second built-in model: other pictures, another resolution and another architecture."""
+
+    name = "tiny-vlm-s"
+
+
+def network_input(picture: Picture, size: tuple[int, int]) -> npt.NDArray[np.uint8]:
+    """Return the picture scaled to (width, height), `height x width x 3` uint8.
+
+    Training pictures go through this very function.
+    """
     from PIL import Image
 
-    if picture.size == INPUT_SIZE:
+    if picture.size == size:
         return picture.pixels
     image = Image.fromarray(picture.pixels)
-    return np.asarray(image.resize(INPUT_SIZE, Image.Resampling.HAMMING), dtype=np.uint8)
+    return np.asarray(image.resize(size, Image.Resampling.HAMMING), dtype=np.uint8)
 
 
 def _session(weights: Path) -> Any:
@@ -144,7 +162,7 @@ def _session(weights: Path) -> Any:
         )
     except Exception as error:
         raise EnvironmentFault(
-            f"tiny-vlm: {weights} cannot be loaded ({error}); reinstall vlmfail or run "
+            f"{weights} cannot be loaded ({error}); reinstall vlmfail or run "
             "`scripts/train_tiny_vlm`"
         ) from error
 

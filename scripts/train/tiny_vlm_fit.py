@@ -1,9 +1,10 @@
-"""Fitting tiny-vlm and writing its ONNX file."""
+"""Fitting one of the networks and writing its ONNX file."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import time
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -11,50 +12,54 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tiny_vlm_networks
 import torch
-from tiny_vlm_network import Exported, TinyNetwork
-from tiny_vlm_wording import Asked, action_question, statement_question
+from tiny_vlm_domains import DOMAINS
+from tiny_vlm_networks import Exported, TinyNetwork
+from tiny_vlm_recipe import VALIDATION_EVERY, Recipe
+from tiny_vlm_wording import Asked, action_question, real_question, statement_question
 from torch import Tensor
 
-from vlmfail.envs.driving.domain import DrivingDomain
 from vlmfail.models.tiny_text import BUCKETS, bag
-from vlmfail.models.tiny_vlm import INPUT_SIZE
 
-EPOCHS = 6
 BATCH = 64
-RATE = 2e-3
 STATEMENTS = 3
 STATEMENT_WEIGHT = 0.3
-VALIDATION_EVERY = 15
 
 
-def shifted(pictures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return pictures moved sideways by up to 4 pixels, up to 12 % brighter or darker, and with
-    their colour channels up to 4 % apart. Distances and left and right stay what they are.
+def build(recipe: Recipe) -> TinyNetwork:
+    """Return an untrained network."""
+    network: TinyNetwork = getattr(tiny_vlm_networks, recipe.network)(recipe.size, **recipe.options)
+    return network.to(memory_format=torch.channels_last)
+
+
+def varied(pictures: np.ndarray, shift: int, rng: np.random.Generator) -> np.ndarray:
+    """Return pictures moved sideways by up to `shift` pixels, up to 12 % brighter or darker, and
+    with their colour channels up to 4 % apart. Distances and left and right stay what they are.
     """
-    out = np.empty(pictures.shape, dtype=np.float32)
-    for i, picture in enumerate(pictures):
-        by = int(rng.integers(-4, 5))
-        columns = np.clip(np.arange(picture.shape[1]) + by, 0, picture.shape[1] - 1)
-        out[i] = picture[:, columns]
-    out *= rng.uniform(0.88, 1.12, (len(out), 1, 1, 1)).astype(np.float32)
-    out *= rng.uniform(0.96, 1.04, (len(out), 1, 1, 3)).astype(np.float32)
+    count, _, width, _ = pictures.shape
+    by = rng.integers(-shift, shift + 1, (count, 1))
+    columns = np.clip(np.arange(width) + by, 0, width - 1)
+    out = np.take_along_axis(pictures, columns[:, None, :, None], axis=2).astype(np.float32)
+    out *= rng.uniform(0.88, 1.12, (count, 1, 1, 1)).astype(np.float32)
+    out *= rng.uniform(0.96, 1.04, (count, 1, 1, 3)).astype(np.float32)
     return np.clip(np.rint(out), 0, 255).astype(np.uint8)
 
 
-def tensors(asked: Sequence[Asked]) -> tuple[Tensor, Tensor, Tensor]:
-    """Return questions `b x V`, options `b x k x V`, right `b x k` of equally long questions."""
-    questions = np.stack([bag(item.question) for item in asked])
-    options = np.stack([[bag(option) for option in item.options] for item in asked])
-    right = np.array([item.right for item in asked])
-    return torch.from_numpy(questions), torch.from_numpy(options), torch.from_numpy(right)
-
-
-def losses(network: TinyNetwork, features: Tensor, asked: Sequence[Asked]) -> Tensor:
-    """Return -log of the probability of the accepted options, `b`."""
-    questions, options, right = tensors(asked)
-    chances = torch.log_softmax(network.scores(features, questions, options), dim=-1)
+def losses(network: TinyNetwork, features: Tensor, asked: Sequence[Sequence[Asked]]) -> Tensor:
+    """Return -log of the probability of the accepted options, `b x q`; `asked` is `b x q`."""
+    chances = torch.log_softmax(scores(network, features, asked), dim=-1)
+    right = torch.tensor([[item.right for item in row] for row in asked])
     return -torch.logsumexp(chances.masked_fill(~right, -torch.inf), dim=-1)
+
+
+def scores(network: TinyNetwork, features: Tensor, asked: Sequence[Sequence[Asked]]) -> Tensor:
+    """Return logits `b x q x k` of questions with `k` options each."""
+    questions = np.stack([np.stack([bag(item.question) for item in row]) for row in asked])
+    options = np.stack(
+        [np.stack([[bag(text) for text in item.options] for item in row]) for row in asked]
+    )
+    return network.scores(features, torch.from_numpy(questions), torch.from_numpy(options))
 
 
 def balance(records: Sequence[dict[str, Any]]) -> np.ndarray:
@@ -64,40 +69,53 @@ def balance(records: Sequence[dict[str, Any]]) -> np.ndarray:
     return (weights / weights.mean()).astype(np.float32)
 
 
+def split(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (rows trained on, rows left out to look at)."""
+    rows = np.arange(count)
+    held = rows % VALIDATION_EVERY == 0
+    return rows[~held], rows[held]
+
+
 def fit(
-    pictures: np.ndarray, records: list[dict[str, Any]], seed: int, epochs: int = EPOCHS
-) -> TinyNetwork:
-    """Train a network for a fixed number of epochs; the last one is kept."""
+    recipe: Recipe, pictures: np.ndarray, records: list[dict[str, Any]], seed: int
+) -> tuple[TinyNetwork, list[dict[str, float]]]:
+    """Train a network for the recipe's epochs; return it (the last epoch) and each epoch's figures.
+
+    Args:
+        recipe: What to train and how long.
+        pictures: `n x height x width x 3` uint8, at the recipe's size.
+        records: One a picture.
+        seed: Of the first weights, of the order and of everything drawn on the way.
+    """
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    domain = DrivingDomain()
-    real, catalogue = domain.prompt.question(), domain.catalogue
-    everything = np.arange(len(records))
-    held = everything[everything % VALIDATION_EVERY == 0]
-    used = everything[everything % VALIDATION_EVERY != 0]
+    wordings = {name: domain.wording for name, domain in DOMAINS.items()}
+    used, held = split(len(records))
     weights = balance(records)
-    network = TinyNetwork().to(memory_format=torch.channels_last)
-    optimiser = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=0.02)
-    steps = epochs * (len(used) // BATCH)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, RATE, total_steps=max(steps, 1), pct_start=0.15
+    network = build(recipe)
+    optimiser = torch.optim.AdamW(
+        network.parameters(), lr=recipe.rate, weight_decay=recipe.weight_decay
     )
-    for epoch in range(epochs):
+    batches = max(len(used) // BATCH, 1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, recipe.rate, total_steps=recipe.epochs * batches, pct_start=0.15
+    )
+    history: list[dict[str, float]] = []
+    start = time.monotonic()
+    for epoch in range(recipe.epochs):
         network.train()
-        order = rng.permutation(used)
         sums = np.zeros(2)
-        for start in range(0, len(order) - BATCH + 1, BATCH):
-            rows = order[start : start + BATCH]
+        for rows in np.array_split(rng.permutation(used), batches):
             chosen = [records[row] for row in rows]
-            features = network.features(torch.from_numpy(shifted(pictures[rows], rng)))
-            actions = [action_question(record, real, rng) for record in chosen]
+            shown = varied(pictures[rows], recipe.shift, rng)
+            features = network.features(torch.from_numpy(shown))
+            actions = [[action_question(item, wordings[item["domain"]], rng)] for item in chosen]
             facts = [
-                statement_question(record, catalogue, rng)
-                for record in chosen
-                for _ in range(STATEMENTS)
+                [statement_question(item, wordings[item["domain"]], rng) for _ in range(STATEMENTS)]
+                for item in chosen
             ]
-            action = losses(network, features, actions)
-            fact = losses(network, features.repeat_interleave(STATEMENTS, dim=0), facts).mean()
+            action = losses(network, features, actions)[:, 0]
+            fact = losses(network, features, facts).mean()
             loss = (action * torch.from_numpy(weights[rows])).mean() + STATEMENT_WEIGHT * fact
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
@@ -105,44 +123,47 @@ def fit(
             optimiser.step()
             schedule.step()
             sums += [action.mean().item(), fact.item()]
-        done = sums / max(len(order) // BATCH, 1)
-        right = accuracy(network, pictures[held], [records[i] for i in held])
+        figures = validate(network, pictures[held], [records[row] for row in held])
+        figures["loss"], figures["statement_loss"] = (sums / batches).tolist()
+        history.append({name: round(value, 4) for name, value in figures.items()})
+        minutes = (time.monotonic() - start) / 60
         print(
-            f"epoch {epoch + 1}/{epochs}: loss {done[0]:.3f}, statements {done[1]:.3f}, "
-            f"validation accuracy {right:.3f}",
+            f"epoch {epoch + 1}/{recipe.epochs}: loss {figures['loss']:.3f}, statements "
+            f"{figures['statement_loss']:.3f}, validation {figures['accuracy']:.3f}, balanced "
+            f"{figures['balanced_accuracy']:.3f}; {minutes:.1f} min, "
+            f"{minutes / (epoch + 1) * (recipe.epochs - epoch - 1):.0f} left",
             flush=True,
         )
-    return network.eval()
+    return network.eval(), history
 
 
 @torch.no_grad()
-def accuracy(network: TinyNetwork, pictures: np.ndarray, records: list[dict[str, Any]]) -> float:
-    """Return the share of accepted answers to the real question, balanced over actions."""
+def validate(
+    network: TinyNetwork, pictures: np.ndarray, records: list[dict[str, Any]]
+) -> dict[str, float]:
+    """Return the share of accepted answers to the real question, plain and balanced."""
     network.eval()
-    real = DrivingDomain().prompt.question()
     hits: dict[str, list[bool]] = {}
-    for start in range(0, len(records), BATCH):
-        chosen = records[start : start + BATCH]
-        asked = [
-            Asked(
-                real.text,
-                tuple(option.text for option in real.options),
-                tuple(option.id in record["accepted"] for option in real.options),
-            )
-            for record in chosen
-        ]
-        questions, options, right = tensors(asked)
-        features = network.features(torch.from_numpy(pictures[start : start + BATCH]))
-        best = network.scores(features, questions, options).argmax(dim=-1)
-        for record, row, answer in zip(chosen, right, best, strict=True):
-            hits.setdefault(record["expected"], []).append(bool(row[answer]))
-    return float(np.mean([np.mean(hits[action]) for action in sorted(hits)]))
+    for first in range(0, len(records), BATCH):
+        chosen = records[first : first + BATCH]
+        asked = [[real_question(record)] for record in chosen]
+        features = network.features(torch.from_numpy(pictures[first : first + BATCH]))
+        best = scores(network, features, asked)[:, 0].argmax(dim=-1).tolist()
+        for record, row, answer in zip(chosen, asked, best, strict=True):
+            hits.setdefault(record["expected"], []).append(row[0].right[answer])
+    every = [hit for action in sorted(hits) for hit in hits[action]]
+    return {
+        "accuracy": float(np.mean(every)),
+        "balanced_accuracy": float(np.mean([np.mean(hits[action]) for action in sorted(hits)])),
+    }
 
 
-def export(network: TinyNetwork, path: Path, facts: dict[str, Any]) -> None:
+def export(
+    name: str, recipe: Recipe, network: TinyNetwork, path: Path, training: dict[str, Any]
+) -> None:
     """Write the ONNX file and, beside it, what it is."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    width, height = INPUT_SIZE
+    width, height = recipe.size
     wrapper = Exported(network.eval().to(memory_format=torch.contiguous_format)).eval()
     example = (
         torch.zeros((1, height, width, 3), dtype=torch.uint8),
@@ -162,11 +183,13 @@ def export(network: TinyNetwork, path: Path, facts: dict[str, Any]) -> None:
             dynamo=False,
         )
     facts = {
-        "version": "tiny-vlm-1",
+        "name": name,
+        "version": recipe.version,
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         "bytes": path.stat().st_size,
         "input": {"width": width, "height": height, "resampling": "hamming"},
+        "network": recipe.network,
         "parameters": sum(parameter.numel() for parameter in network.parameters()),
-        **facts,
+        "training": training,
     }
     path.with_suffix(".json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")

@@ -1,37 +1,40 @@
-"""Held-out figures of tiny-vlm for its model card, measured through the packaged model."""
+"""Held-out figures of a built-in model and its model card, measured through the packaged model."""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tiny_vlm_wording import statement_question
+from tiny_vlm_domains import DOMAINS
+from tiny_vlm_recipe import RECIPES, SETS, VALIDATION_EVERY
+from tiny_vlm_wording import real_question, statement_question
 
 from vlmfail.core import Picture, wilson_interval
-from vlmfail.envs.driving.domain import DrivingDomain
 from vlmfail.models.tiny_vlm import TinyVLM
 
 BINS = 10
+CARDS = Path(__file__).parent / "cards"
+FULL_SIZE = (512, 384)
 
 
 def measure(model: TinyVLM, pictures: np.ndarray, records: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the figures as JSON values: every share with its n and Wilson 95 % interval."""
-    domain = DrivingDomain()
-    question = domain.prompt.question()
-    ids = [option.id for option in question.options]
-    texts = [option.text for option in question.options]
     rng = np.random.default_rng(0)
-    answers, sure, facts, seconds = [], [], [], []
+    wordings = {name: domain.wording for name, domain in DOMAINS.items()}
+    answers, sure, facts = [], [], []
     for pixels, record in zip(pictures, records, strict=True):
         picture = Picture.from_pixels(pixels)
-        start = time.perf_counter()
-        chances = model.probabilities(picture, question.text, texts)
-        seconds.append(time.perf_counter() - start)
-        answers.append(ids[int(np.argmax(chances))])
+        real = real_question(record)
+        chances = model.probabilities(picture, real.question, real.options)
+        answers.append(record["options"][int(np.argmax(chances))][0])
         sure.append(float(chances.max()))
-        asked = statement_question(record, domain.catalogue, rng)
+        asked = statement_question(record, wordings[record["domain"]], rng)
         said = model.probabilities(picture, asked.question, asked.options)
         facts.append(asked.right[int(np.argmax(said))])
     right = np.array([a in r["accepted"] for a, r in zip(answers, records, strict=True)])
@@ -41,27 +44,25 @@ def measure(model: TinyVLM, pictures: np.ndarray, records: list[dict[str, Any]])
         for i, record in enumerate(records):
             for name in of(record):
                 groups.setdefault(name, []).append(i)
-        return {name: share(right[groups[name]]) for name in sorted(groups)}
-
-    def size(record: dict[str, Any]) -> str:
-        return "ordinary road" if record["empty"] else f"{len(record['concepts'])} concepts"
+        return {name: share(right[groups[name]]) for name in sorted(groups, key=_natural)}
 
     by_action = shares(lambda record: [record["expected"]])
+    tables = list(dict.fromkeys(name for record in records for name in record["groups"]))
     return {
-        "n": len(records),
+        "pictures": len(records),
         "accuracy": share(right),
         "balanced_accuracy": round(float(np.mean([v["share"] for v in by_action.values()])), 3),
-        "by_expected_action": by_action,
-        "by_rule": shares(lambda record: [record["rule"]]),
-        "by_size": shares(lambda record: [size(record)]),
-        "by_weather": shares(lambda record: [record["weather"] or "none named"]),
-        "by_town": shares(lambda record: [record["town"]]),
-        "by_nearest_in_lane": shares(lambda record: [bucket(record)]),
-        "by_concept": shares(lambda record: [] if record["empty"] else record["concepts"]),
+        "always_the_commonest": round(max(v["n"] for v in by_action.values()) / len(records), 3),
         "confusion": confusion(answers, records),
-        "expected_calibration_error": calibration_error(np.array(sure), right),
+        "calibration": calibration(np.array(sure), right),
         "statements": share(np.array(facts)),
-        "median_milliseconds": round(1000 * float(np.median(seconds)), 1),
+        "tables": {
+            "Expected action": by_action,
+            **{
+                name: shares(lambda record, name=name: record["groups"].get(name, []))
+                for name in tables
+            },
+        },
     }
 
 
@@ -72,78 +73,90 @@ def share(right: np.ndarray) -> dict[str, Any]:
     return {"share": round(hits / n, 3), "n": n, "interval": [round(low, 3), round(high, 3)]}
 
 
-def bucket(record: dict[str, Any]) -> str:
-    """Return where the nearest thing in the lane is."""
-    if not record["in_lane"]:
-        return "lane free"
-    gap = record["in_lane"][0][0]
-    for limit, name in ((4.0, "2-4 m"), (5.6, "4-5.6 m"), (20.0, "5.6-20 m")):
-        if gap < limit:
-            return name
-    return "20-25 m"
-
-
 def confusion(answers: list[str], records: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
-    """Return counts by expected action and answer."""
-    out: dict[str, dict[str, int]] = {}
-    for answer, record in zip(answers, records, strict=True):
-        row = out.setdefault(record["expected"], {})
-        row[answer] = row.get(answer, 0) + 1
-    return {expected: dict(sorted(out[expected].items())) for expected in sorted(out)}
+    """Return counts by expected option and answer, options in the question's order."""
+    counts = Counter(
+        (record["expected"], answer) for record, answer in zip(records, answers, strict=True)
+    )
+    ids = list(dict.fromkeys(option for record in records for option, _ in record["options"]))
+    return {expected: {answer: counts[expected, answer] for answer in ids} for expected in ids}
 
 
-def calibration_error(sure: np.ndarray, right: np.ndarray) -> float:
-    """Return the expected calibration error of the answer's probability over ten equal bins."""
+def calibration(sure: np.ndarray, right: np.ndarray) -> dict[str, Any]:
+    """Return the reliability of the answer's probability in ten equal bins, and the expected
+    calibration error: the mean gap between probability and accuracy, weighted by pictures.
+    """
     bins = np.minimum((sure * BINS).astype(int), BINS - 1)
-    gaps = [
-        (bins == b).mean() * abs(sure[bins == b].mean() - right[bins == b].mean())
-        for b in range(BINS)
-        if (bins == b).any()
-    ]
-    return round(float(sum(gaps)), 3)
+    rows, error = [], 0.0
+    for number in range(BINS):
+        inside = bins == number
+        row: dict[str, Any] = {"from": number / BINS, "to": (number + 1) / BINS}
+        row["n"] = int(inside.sum())
+        if row["n"]:
+            row["probability"] = round(float(sure[inside].mean()), 3)
+            row["accuracy"] = round(float(right[inside].mean()), 3)
+            error += float(inside.mean() * abs(sure[inside].mean() - right[inside].mean()))
+        rows.append(row)
+    return {"error": round(error, 3), "bins": rows}
 
 
-TABLES = {
-    "by_expected_action": "Expected action",
-    "by_rule": "Deciding rule",
-    "by_size": "Scene",
-    "by_nearest_in_lane": "Nearest thing in the lane",
-    "by_weather": "Weather",
-    "by_town": "Town",
-    "by_concept": "Concept in the set",
-}
+def speed(model: TinyVLM, prompt: str, repeats: int = 300) -> dict[str, Any]:
+    """Return milliseconds an answer to a full picture takes, scaling included, on one thread.
+
+    CPU time is what it costs, wall time depends on what else the machine does.
+    """
+    rng = np.random.default_rng(0)
+    shape = (FULL_SIZE[1], FULL_SIZE[0], 3)
+    pictures = [Picture.from_pixels(rng.integers(0, 256, shape, dtype=np.uint8)) for _ in range(10)]
+    spent: dict[str, list[float]] = {"wall": [], "cpu": []}
+    clocks = {"wall": time.perf_counter, "cpu": time.thread_time}
+    for i in range(repeats + 20):
+        start = {name: clock() for name, clock in clocks.items()}
+        model.answer([pictures[i % len(pictures)]], prompt, seed=0)
+        for name, clock in clocks.items():
+            spent[name].append(1000 * (clock() - start[name]))
+    return {
+        "answers": repeats,
+        **{
+            f"{name}_p{percent}_ms": round(float(np.percentile(values[20:], percent)), 2)
+            for name, values in spent.items()
+            for percent in (50, 95)
+        },
+    }
 
 
-def markdown(figures: dict[str, Any]) -> str:
-    """Return the figures as the tables of the model card."""
-    whole = figures["accuracy"]
-    lines = [
-        "| what | value |",
-        "|---|---|",
-        f"| pictures | {figures['n']} |",
-        f"| accuracy | {_cell(whole)} |",
-        f"| balanced accuracy (mean over expected actions) | {figures['balanced_accuracy']:.3f} |",
-        f"| expected calibration error (10 bins) | {figures['expected_calibration_error']:.3f} |",
-        f"| true/false statements | {_cell(figures['statements'])} |",
-        "",
-        "| expected \\ answered | emergency_stop | slow_down | continue |",
-        "|---|---|---|---|",
-    ]
-    for expected, row in figures["confusion"].items():
-        counts = " | ".join(
-            str(row.get(action, 0)) for action in ("emergency_stop", "slow_down", "continue")
-        )
-        lines.append(f"| {expected} | {counts} |")
-    for key, name in TABLES.items():
-        lines += ["", f"| {name} | accuracy | 95 % interval | n |", "|---|---|---|---|"]
-        for group, value in figures[key].items():
-            low, high = value["interval"]
-            lines.append(
-                f"| {group} | {value['share']:.3f} | {low:.2f} to {high:.2f} | {value['n']} |"
-            )
-    return "\n".join(lines)
+def card(name: str, facts: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
+    """Return the model card of `name` in Markdown.
+
+    Args:
+        name: Of a recipe.
+        facts: What the file beside the weights says.
+        figures: Figures by held-out set (`measure`), and ``speed``.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(CARDS),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    recipe = RECIPES[name]
+    text = environment.get_template(f"{name}.md.jinja").render(
+        name=name,
+        facts=facts,
+        figures=figures,
+        recipe=asdict(recipe),
+        pictures=asdict(SETS[recipe.pictures]),
+        sets={key: asdict(value) for key, value in SETS.items()},
+        validation_every=VALIDATION_EVERY,
+        width=recipe.size[0],
+        height=recipe.size[1],
+    )
+    return re.sub(r"\n{3,}", "\n\n", text)
 
 
-def _cell(value: dict[str, Any]) -> str:
-    low, high = value["interval"]
-    return f"{value['share']:.3f} ({low:.2f} to {high:.2f})"
+def _natural(name: str) -> tuple[bool, float, str]:
+    number = re.match(r"\d+(\.\d+)?", name)
+    return (number is None, float(number[0]) if number else 0.0, name)

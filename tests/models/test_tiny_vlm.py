@@ -3,22 +3,26 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import pickle
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from vlmfail.core import Option, Outcome, Picture, Question, UsageError
+from vlmfail.core import EnvironmentFault, Option, Outcome, Picture, Question, UsageError
 from vlmfail.envs.driving.domain import DrivingDomain
 from vlmfail.models.answers import classify
+from vlmfail.models.registry import MODELS, identity, make_model
 from vlmfail.models.tiny_text import BUCKETS, bag, split_prompt, title
-from vlmfail.models.tiny_vlm import INPUT_SIZE, WEIGHTS, TinyVLM, network_input
+from vlmfail.models.tiny_vlm import WEIGHTS, TinyVLM, network_input
+
+BUILT_IN = sorted(name for name in MODELS.rows if name.startswith("tiny-vlm"))
 
 
-@pytest.fixture(scope="module")
-def model():
-    return TinyVLM()
+@pytest.fixture(scope="module", params=BUILT_IN)
+def model(request):
+    return make_model(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -122,13 +126,14 @@ def test_another_process_says_the_same(model, picture, tmp_path):
     (tmp_path / "p.png").write_bytes(picture.png)
     code = (
         "import sys; from vlmfail.core import Picture;"
-        "from vlmfail.models.tiny_vlm import TinyVLM;"
+        "from vlmfail.models.registry import make_model;"
         "from vlmfail.envs.driving.domain import DrivingDomain;"
         "p = Picture(open(sys.argv[1], 'rb').read());"
-        "print(TinyVLM().answer([p], DrivingDomain().prompt.question().prompt, seed=1).raw)"
+        "m = make_model(sys.argv[2]);"
+        "print(m.answer([p], DrivingDomain().prompt.question().prompt, seed=1).raw)"
     )
     said = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "p.png")],
+        [sys.executable, "-c", code, str(tmp_path / "p.png"), model.name],
         capture_output=True,
         text=True,
         check=True,
@@ -143,23 +148,59 @@ def test_twenty_options_are_no_trouble(model, picture):
     assert classify(reply, question)[1] in {option.id for option in question.options}
 
 
-def test_pictures_are_scaled_to_the_input(picture):
-    scaled = network_input(picture)
-    assert scaled.shape == (INPUT_SIZE[1], INPUT_SIZE[0], 3)
+@pytest.mark.parametrize("size", [(128, 96), (96, 72)])
+def test_pictures_are_scaled_to_the_input(picture, size):
+    scaled = network_input(picture, size)
+    assert scaled.shape == (size[1], size[0], 3)
     assert scaled.dtype == np.uint8
     small = Picture.from_pixels(np.array(scaled))
-    assert np.array_equal(network_input(small), scaled)
+    assert np.array_equal(network_input(small, size), scaled)
+
+
+def test_a_picture_and_its_scaled_copy_get_the_same_answer(model, picture):
+    size = model.facts()["input"]["width"], model.facts()["input"]["height"]
+    small = Picture.from_pixels(np.array(network_input(picture, size)))
+    prompt = driving_question().prompt
+    assert model.answer([small], prompt, seed=0) == model.answer([picture], prompt, seed=0)
 
 
 def test_the_packaged_weights_are_what_their_file_says(model):
-    facts = json.loads(WEIGHTS.with_suffix(".json").read_text())
-    assert facts["sha256"] == hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
-    assert facts["sha256"] == model.identity()["weights_sha256"]
-    assert facts["version"] == model.identity()["version"]
-    assert (facts["input"]["width"], facts["input"]["height"]) == INPUT_SIZE
-    assert WEIGHTS.stat().st_size < 6_000_000
+    weights = WEIGHTS / f"{model.name}.onnx"
+    facts = json.loads(weights.with_suffix(".json").read_text())
+    assert facts["sha256"] == hashlib.sha256(weights.read_bytes()).hexdigest()
+    assert facts["sha256"] == identity(model)["weights_sha256"]
+    assert facts["version"] == identity(model)["version"]
+    assert weights.stat().st_size < 6_000_000
+
+
+def test_no_weights_lie_about_that_no_model_uses():
+    assert sorted(path.stem for path in WEIGHTS.glob("*.onnx")) == BUILT_IN
+
+
+def test_own_weights_are_a_model_with_their_own_name(model, picture, tmp_path):
+    for name, facts in (("mine", {"name": "other", "version": "v7"}), ("bare", None)):
+        path = tmp_path / f"{name}.onnx"
+        path.write_bytes(model.weights.read_bytes())
+        if facts is not None:
+            path.with_suffix(".json").write_text(json.dumps(facts))
+        own = TinyVLM(path)
+        assert own.name == ("bare" if facts is None else "other")
+        assert identity(own)["version"] == (None if facts is None else "v7")
+        assert pickle.loads(pickle.dumps(own)).name == own.name
+        prompt = driving_question().prompt
+        assert own.answer([picture], prompt, seed=0) == model.answer([picture], prompt, seed=0)
 
 
 def test_missing_weights_are_told_at_once(tmp_path):
     with pytest.raises(UsageError, match="train_tiny_vlm"):
         TinyVLM(tmp_path / "none.onnx")
+
+
+def test_damaged_weights_are_told_in_a_line(tmp_path, picture):
+    path = tmp_path / "damaged.onnx"
+    path.write_bytes(b"no network")
+    with pytest.raises(EnvironmentFault, match="train_tiny_vlm"):
+        TinyVLM(path).answer([picture], driving_question().prompt, seed=0)
+    path.with_suffix(".json").write_text("{")
+    with pytest.raises(EnvironmentFault, match=r"damaged\.json"):
+        TinyVLM(path)

@@ -1,0 +1,15 @@
+"""The domains that the built-in models are trained on: a new one joins by a row here.
+
+A domain's class offers `wording`, `identity()` and `draw(sizes, rng) -> (picture, record)`. A
+record holds `question`, `options` as [id, text], `accepted` and `expected` option ids, `facts` as
+[statement, holds, is a thing's bare name], `groups` (table → groups, for the report) and
+`concepts`; whatever else it holds is for people to read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_vlm_driving import DrivingPictures
+
+DOMAINS: dict[str, Any] = {"driving": DrivingPictures}

@@ -1,0 +1,84 @@
+"""What is drawn and how each model is trained: fixed before any search was run on them.
+
+The order of work stands in the model cards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+VALIDATION_EVERY = 10
+"""Every tenth training picture is left out of training and looked at for choices."""
+
+
+@dataclass(frozen=True)
+class PictureSet:
+    """Pictures to draw.
+
+    Attributes:
+        seed: A picture depends on this seed and its index alone.
+        count: How many.
+        sizes: Share of each number of named concepts; 0 is an ordinary road. Within a size every
+            valid set is equally likely.
+        domain: Key of `tiny_vlm_domains.DOMAINS`.
+    """
+
+    seed: int
+    count: int
+    sizes: Mapping[int, float]
+    domain: str = "driving"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one model is made.
+
+    Attributes:
+        version: Of the weights, for records.
+        pictures: The set it is trained on.
+        size: (width, height) of its input, pixels.
+        network: Class in `tiny_vlm_networks`.
+        epochs: Fixed; the last one is kept.
+        rate: Peak of the one-cycle learning rate.
+        shift: Pictures move sideways by up to so many pixels in training.
+        options: Of the network.
+    """
+
+    version: str
+    pictures: str
+    size: tuple[int, int]
+    network: Literal["ConvolutionNetwork", "PatchNetwork"]
+    epochs: int
+    rate: float
+    shift: int
+    weight_decay: float
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+MIX = {0: 0.20, 1: 0.40, 2: 0.25, 3: 0.15}
+
+SETS = {
+    "train": PictureSet(1001, 8000, MIX),
+    "train-s": PictureSet(1003, 5000, {0: 0.20, 1: 0.50, 2: 0.30}),
+    "test": PictureSet(2002, 2000, MIX),
+    "test-search": PictureSet(2003, 1000, dict.fromkeys(range(1, 6), 0.2)),
+}
+"""The training set of each model, and two held-out sets: the mix of `tiny-vlm`, and what a search
+without prejudice proposes.
+"""
+
+RECIPES = {
+    "tiny-vlm": Recipe(
+        "tiny-vlm-2", "train", (128, 96), "ConvolutionNetwork",
+        epochs=40, rate=2e-3, shift=3, weight_decay=0.02,
+    ),
+    "tiny-vlm-s": Recipe(
+        "tiny-vlm-s-1", "train-s", (96, 72), "PatchNetwork",
+        epochs=30, rate=1e-3, shift=2, weight_decay=0.05,
+    ),
+}  # fmt: skip
+
+RESOLUTIONS = tuple(recipe.size for recipe in RECIPES.values())
+"""Every picture is stored at each of these."""
