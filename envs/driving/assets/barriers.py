@@ -352,7 +352,7 @@ def _corrugated(colour: Colour, length: float, height: float, rng: np.random.Gen
     folds = int(length / 0.30)
     shares = np.array([0.0, 0.30, 0.50, 0.80])
     x = np.append((np.arange(folds)[:, None] + shares).ravel(), folds) / folds * length - length / 2
-    y = np.append(np.tile([0.0, 0.0, 0.055, 0.055], folds), 0.0)
+    y = np.append(np.tile([0.0, 0.0, 0.038, 0.038], folds), 0.0)
     z = 0.15 + np.array([0.0, 0.14, 0.34, height - 0.16, height])
     rows, columns = len(z), len(x)
     points = np.stack([np.tile(x, rows), np.tile(y, rows), np.repeat(z, columns)], axis=1)
