@@ -112,7 +112,7 @@ def _features(person: Person) -> list[Mesh]:
     young, skin = youth(person), person.skin
     dark = (skin[0] * 0.55, skin[1] * 0.52, skin[2] * 0.52)
     z, eye = -0.04 * young, 0.052 + 0.022 * young
-    covered = person.hat == "scarf"
+    covered = person.hat == "scarf" or person.hair_style == "long"
     brow = tuple(min(c * 0.75, 0.42) for c in person.hair)
     frames = (0.20, 0.15, 0.12)
     parts = []

@@ -117,7 +117,7 @@ def _sleeves(person: Person, bones: Skeleton, cloth: float) -> list[Mesh]:
             rings = [(-0.11, 0.014), (-0.06, 0.029), (0.06, 0.038), (0.35, 0.038), (0.64, 0.040)]
             parts.append(_tube(limb_bones, rings, thick, cloth, person.top, sides=10))
             rings = [(0.50, 0.033), (0.80, 0.030), (1.0, 0.028), (1.2, 0.030), (1.45, 0.029),
-                     (1.8, 0.021), (2.0, 0.020)]  # fmt: skip
+                     (1.8, 0.019), (2.0, 0.017)]  # fmt: skip
             parts.append(_tube(limb_bones, rings, thick, 0.0, person.skin, Material.SKIN, 8))
             continue
         rings = [(-0.11, 0.014), (-0.06, 0.029), (0.06, 0.038), (0.40, 0.037), (0.80, 0.032),
@@ -150,7 +150,7 @@ def trunk_field(person: Person, bones: Skeleton, grow: float = 0.0) -> Field:
     low = bones.on_trunk(0, 0, -person.hem - 0.03)
     y = (0.105 + 0.010 * person.woman) * person.width * u + cloth
     parts.append(limb(bones.on_trunk(0, 0, 0.04), low, y, y + 0.004 * u + flare, (0.72, 1.0, 1.0)))
-    if person.hem > 0.06:  # long tops lie over the thighs
+    if person.hem > 0.035:  # long tops lie over the thighs
         thigh = 0.056 * person.width * u + cloth + 0.004 * u
         for h, k in zip(bones.hips, bones.knees, strict=True):
             share = person.hem + 0.03
@@ -166,7 +166,7 @@ def _collar_ring(person: Person, bones: Skeleton) -> list[Mesh]:
     u, young = bones.unit, youth(person)
     wide = person.detail in ("zip", "open")
     gap = np.radians(32.0 if wide else 0.0)
-    angles = np.linspace(gap, 2 * np.pi - gap, 13)
+    angles = np.linspace(gap, 2 * np.pi - gap, 11)
     neck = (0.047 + 0.010 * young) * (0.92 if person.woman else 1.0)
     path = np.array(
         [
@@ -177,7 +177,7 @@ def _collar_ring(person: Person, bones: Skeleton) -> list[Mesh]:
         ]
     )
     thick = (0.014 if wide else 0.010) * u
-    return [sweep(path, thick, tuple(c * 0.85 for c in person.top), Material.CLOTH, sides=6)]
+    return [sweep(path, thick, tuple(c * 0.85 for c in person.top), Material.CLOTH, sides=5)]
 
 
 def _detailed(mesh: Mesh, person: Person, bones: Skeleton) -> Mesh:
@@ -204,7 +204,7 @@ def _detailed(mesh: Mesh, person: Person, bones: Skeleton) -> Mesh:
         )
     elif person.detail == "stripes":
         z = bones.pelvis[2]
-        limits = [(z + a * u, z + (a + 0.028) * u) for a in (0.10, 0.17, 0.24)]
+        limits = [(z + a * u, z + (a + 0.045) * u) for a in (0.11, 0.21)]
         mesh = bands(mesh, 2, limits, person.inner)
     return mesh
 
@@ -299,7 +299,8 @@ def _skirt(person: Person, bones: Skeleton) -> Mesh:
 
 
 def _hands(person: Person, bones: Skeleton) -> list[Mesh]:
-    size = bones.head_height * (0.76 + 0.06 * youth(person)) * (1 - 0.10 * person.woman)
+    gloved = 1.0 if person.gloves is None else 1.1
+    size = bones.head_height * gloved * (0.76 + 0.06 * youth(person)) * (1 - 0.10 * person.woman)
     colour = person.skin if person.gloves is None else person.gloves
     material = Material.SKIN if person.gloves is None else Material.CLOTH
     parts = []
@@ -312,6 +313,10 @@ def _hands(person: Person, bones: Skeleton) -> list[Mesh]:
         thumb_side = ahead - along * (ahead @ along)
         thumb_side /= max(float(np.linalg.norm(thumb_side)), 1e-9)
         frame = np.stack([along, np.cross(thumb_side, along), thumb_side], axis=1) * size
+        if person.gloves is not None:  # a gauntlet over the sleeve
+            cuff = [w - along * share * size for share in (0.75, 0.70, 0.0, -0.05)]
+            radii = [r * bones.unit for r in (0.020, 0.039, 0.034, 0.020)]
+            parts.append(sweep(cuff, radii, colour, material, sides=9))
         for mesh in _hand(person.pose.grips[i], -side, colour, material):
             matrix = (mesh.vertices @ frame.T + w).astype(np.float32)
             parts.append(
@@ -336,7 +341,7 @@ def _hand(grip: float, palm: float, colour: Colour, material: Material) -> list[
         material: Material.
     """
     parts = [
-        frustum((-0.12, 0, 0), (0.16, 0, 0), 0.125, 0.14, colour, material, 7),
+        frustum((-0.12, 0, 0), (0.16, 0, 0), 0.135, 0.14, colour, material, 7),
         ball((0.30, 0.095, 0.205), (0.26, 0, 0), colour, material, 8),
     ]
     spread = 1.30 - 0.30 * min(grip / 0.3, 1.0)

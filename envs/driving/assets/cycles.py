@@ -146,8 +146,8 @@ def wheelchair(variant: int) -> Mesh:
     frame = _FRAMES[variant]
     parts = [person_mesh(_seated(SITTERS[variant]), grounded=False)]
     for side in (1.0, -1.0):
-        big = wheel(0.31, 0.021, 12)
-        rim = torus(0.262, 0.013, _HANDRIM, Material.GLOSSY, segments=22, sides=4)
+        big = wheel(0.31, 0.021, 10)
+        rim = torus(0.262, 0.013, _HANDRIM, Material.GLOSSY, segments=20, sides=4)
         big = Mesh.merge([big, rim.transformed((0, side * 0.05, 0))])
         parts.append(big.transformed((-0.10, side * 0.305, 0.31), roll=side * 0.085))
         caster = torus(0.072, 0.022, _RUBBER, segments=12, sides=5)
@@ -190,11 +190,16 @@ def wheelchair(variant: int) -> Mesh:
     parts.append(box((0.46, 0.42, 0.05), (-0.03, 0, 0.485), _SEAT))
     back = rounded_box((0.04, 0.42, 0.46), 0.018, (0, 0, 0), _SEAT, Material.CLOTH, 1)
     parts.append(back.transformed((-0.31, 0, 0.73), pitch=-0.06))
-    # A cross brace and reflectors, seen from behind.
+    # Pale piping, a cross brace and reflectors, seen from behind.
+    for z in (0.56, 0.91):
+        strip = box(
+            (0.008, 0.40, 0.03), (-0.336 + 0.06 * (0.73 - z), 0, z), _HANDRIM, Material.RETRO
+        )
+        parts.append(strip)
     for a, b in ((0.22, -0.22), (-0.22, 0.22)):
         parts += _pipe([(-0.20, a, 0.46), (-0.20, b, 0.24)], 0.012, frame)
     for side in (1.0, -1.0):
-        parts.append(box((0.012, 0.06, 0.03), (-0.345, side * 0.16, 0.56), _RED, Material.RETRO))
+        parts.append(box((0.012, 0.06, 0.03), (-0.345, side * 0.16, 0.65), _RED, Material.RETRO))
     parts += _pipe([(-0.10, -0.28, 0.31), (-0.10, 0.28, 0.31)], 0.014, frame)
     mesh = Mesh.merge(parts)
     return mesh.transformed((0, 0, -float(mesh.bounds[0][2])))
@@ -311,7 +316,7 @@ def _helmet(bones: Skeleton, colour: Colour) -> list[Mesh]:
 
 
 def _wheels(colour: Colour) -> list[Mesh]:
-    tyre = wheel(0.345, 0.030, 12)
+    tyre = wheel(0.345, 0.030, 10)
     parts = [tyre.transformed(_REAR), tyre.transformed(_FRONT)]
     for middle, start, stop in ((_REAR, 0.25, 3.5), (_FRONT, 0.15, 2.7)):
         parts.append(_mudguard(0.372, 0.085, start, stop, colour).transformed(middle))
