@@ -28,7 +28,7 @@ _BUILDERS: dict[str, tuple[int, Callable[[int], Mesh]]] = {
     "cone": (len(street.CONES), street.cone),
     "garbage_bin": (len(street.BINS), street.garbage_bin),
     "bus_stop": (len(street.STOPS), street.bus_stop),
-    "chain_barrier": (2, barriers.chain_barrier),
+    "chain_barrier": (len(barriers.CHAINS), barriers.chain_barrier),
     "debris": (3, barriers.debris),
     "obstruction": (len(barriers.CONTAINERS), barriers.obstruction),
     "traffic_light_body": (1, signals.body),
