@@ -38,14 +38,15 @@ class Family:
         """What stands below its picture."""
         one = self.example
         fresh = f"{one.fresh_failures}/{one.fresh_n} fresh, " if one.fresh_n else ""
-        return "\n".join(
-            [
-                f"{' + '.join(self.core)} ({self.failing} of {self.sets} sets fail)",
-                f"set: {' + '.join(one.mode.candidate)}",
-                f"right: {one.mode.expected}; answered: {one.answer}",
-                f"failed: {fresh}{one.mode.failures}/{one.mode.n} in the search",
-            ]
-        )
+        lines = [
+            f"{' + '.join(self.core)} ({self.failing} of {self.sets} sets fail)",
+            f"set: {' + '.join(one.mode.candidate)}",
+        ]
+        # Of the trial in the picture: in a mixed set the right answer hangs on the scene.
+        if one.shown is not None:
+            lines.append(f"right: {one.shown.expected}; answered: {one.shown.answer}")
+        lines.append(f"failed: {fresh}{one.mode.failures}/{one.mode.n} in the search")
+        return "\n".join(lines)
 
 
 def families(arms: Sequence[Arm], most: int = 12) -> list[Family]:

@@ -11,7 +11,7 @@ from ...analysis.fresh import rerun_indices, rerun_tallies
 from ...analysis.metrics import compute_metrics, constant_answer, full_evaluations
 from ...analysis.modes import FailureMode, count, failure_modes
 from ...analysis.summary import seconds
-from ...core import Evaluation, Outcome
+from ...core import Evaluation, Outcome, Trial
 from ...runs.run import RunData
 from .plan import DONE, Task, is_confirmed
 
@@ -67,7 +67,8 @@ class ModeFigures:
         fresh_failures: Failures of the fresh trials.
         fresh_n: Passes and failures of the fresh trials.
         task: The run.
-        picture: File with a failing trial's picture, a fresh one if there is one.
+        shown: A failing trial with a picture, a fresh one if there is one.
+        picture: File with its picture.
     """
 
     mode: FailureMode
@@ -75,6 +76,7 @@ class ModeFigures:
     fresh_failures: int
     fresh_n: int
     task: Task
+    shown: Trial | None
     picture: Path | None
 
     @property
@@ -221,7 +223,7 @@ def _modes(run: RunData, task: Task, top: int) -> tuple[ModeFigures, ...]:
     for place, mode in enumerate(failure_modes(run)):
         again = tallies.get(mode.key) if place < top and mode.key in listed else None
         trials = [*(again.trials if again else ()), *mode.trials]
-        failed = [t.picture for t in trials if t.outcome is Outcome.FAIL and t.picture]
+        shown = next((t for t in trials if t.outcome is Outcome.FAIL and t.picture), None)
         found.append(
             ModeFigures(
                 mode=mode,
@@ -229,7 +231,8 @@ def _modes(run: RunData, task: Task, top: int) -> tuple[ModeFigures, ...]:
                 fresh_failures=again.failures if again else 0,
                 fresh_n=again.n if again else 0,
                 task=task,
-                picture=run.store.picture_path(failed[0]) if failed else None,
+                shown=shown,
+                picture=run.store.picture_path(shown.picture) if shown and shown.picture else None,
             )
         )
     return tuple(found)
