@@ -115,7 +115,6 @@ class DrivingDomain:
             contact_limit=stopping_distance("slow_down") - CONTACT_MARGIN,
             fixed=() if signal is None else (signal.mast,),
             lamps=() if signal is None else signal.heads,
-            fog=atmosphere.fog,
             openings=sidewalk_openings(() if gap is None else (gap,)),
         )
         return DrivingScene(

@@ -45,19 +45,12 @@ head of a traffic light.
 """
 
 ENOUGH = math.radians(12.0)
-"""Of a wide thing more may be hidden, up to what other things may, while this much is in sight."""
+"""Of a wide thing on the road more may be hidden, up to what others may, while this much is in
+sight, radians.
+"""
 
 DECIDES = 3.0
 """How much more a hidden part of the nearest thing in lane weighs than one of other things."""
-
-FAINT: Mapping[str, float] = MappingProxyType({"debris": 0.6, "cone": 0.62})
-"""Kinds that fog swallows within the far range: the optical depth (extinction x distance from the
-camera) beyond which they no longer show the pixels that a person needs. In fog they are drawn from
-the near part of the far range, which changes no answer: far is far.
-"""
-
-LEAST_RANGE = 2.0
-"""Length of the far range that fog leaves to a faint thing at least, m."""
 
 MARGIN = 0.1
 """Least distance between two objects, m."""
@@ -178,7 +171,6 @@ class Placer:
         fixed: Boxes of other things that take room.
         lamps: Heads of a traffic light; one of them is to stay in sight.
         openings: x ranges in which the sidewalk is cut, m.
-        fog: Extinction, 1/m; see `FAINT`.
     """
 
     def __init__(
@@ -191,7 +183,6 @@ class Placer:
         fixed: Sequence[Corners] = (),
         lamps: Sequence[Thing] = (),
         openings: Sequence[tuple[float, float]] = (),
-        fog: float = 0.0,
     ) -> None:
         self.ranges = ranges
         self.eye = eye
@@ -200,7 +191,6 @@ class Placer:
         self.fixed = tuple(fixed)
         self.lamps = tuple(lamps)
         self.openings = tuple(openings)
-        self.fog = fog
 
     def place(self, wanted: Sequence[Order], rng: np.random.Generator) -> tuple[PlacedObject, ...]:
         """Place all objects; returns them in the order of `wanted`.
@@ -241,10 +231,10 @@ class Placer:
         variants = [int(rng.integers(assets.VARIANTS[kind])) for kind in kinds]
         shapes = [footprint(kind, variant) for kind, variant in zip(kinds, variants, strict=True)]
         # Far things first: near ones then leave sight of them. Large things before small ones,
-        # which find a place in what is left. Later starts try any order.
+        # which find a place in what is left. Some late starts try any order.
         near = [order.distance != "far" for order in wanted]
         sequence = sorted(range(len(wanted)), key=lambda i: (near[i], -shapes[i].area))
-        if restart >= RESTARTS // 2:
+        if restart >= RESTARTS // 2 and restart % 4 == 0:
             sequence = [int(i) for i in rng.permutation(len(wanted))]
         done: dict[int, PlacedObject] = {}
         for i in sequence:
@@ -300,7 +290,7 @@ class Placer:
         yaw = np.radians(rng.choice(headings, TRIES) + turn)
         relative = corners_of(shape, yaw)
         (x0, y0), y1 = relative.min(axis=1).T, relative[..., 1].max(axis=1)
-        low, high = self._range(order)
+        low, high = self.ranges.of(order.distance)
         gap = low + (high - low) * _shares(not central, rng)
         if order.on_sidewalk:
             right, left = SIDEWALK[0] - y0, SIDEWALK[1] - y1
@@ -320,13 +310,6 @@ class Placer:
             bearing = np.arctan2(y - self.eye.y, where[:, 0] - self.eye.x)
             fits &= np.abs(np.sin(yaw - bearing)) >= math.sin(math.radians(OBLIQUE))
         return _Places(yaw, gap, where, relative + where[:, None, :], fits)
-
-    def _range(self, order: Order) -> tuple[float, float]:
-        low, high = self.ranges.of(order.distance)
-        depth = FAINT.get(order.concept.kind or "")
-        if order.distance == "far" and depth is not None and self.fog > 0.0:
-            high = min(high, max(low + LEAST_RANGE, depth / self.fog + self.eye.x))
-        return low, high
 
     def _stand(self, order: Order, corners: F64) -> npt.NDArray[np.bool_]:
         if order.on_sidewalk:
@@ -372,6 +355,7 @@ class Placer:
         usual = [HIDDEN["sidewalk" if one.on_sidewalk else "other"] for one in placed]
         least = np.where(decides, HIDDEN["nearest"], usual)
         most = np.minimum(HIDDEN["other"], 1.0 - ENOUGH / widths[:, :count])
+        most[:, [one.on_sidewalk for one in placed]] = 0.0
         excess = np.maximum(0.0, shares[:, :count] - np.maximum(least, most))
         total = (excess * np.where(decides, DECIDES, 1.0)).sum(axis=1)
         if self.lamps:
