@@ -114,8 +114,8 @@ def wheel(
     """Return a spoked wheel about the y axis, centred on the origin."""
     inner = radius - 2 * tyre
     parts = [
-        torus(radius - tyre, tyre, _RUBBER, Material.MATTE, segments=24, sides=5),
-        torus(inner, tyre * 0.55, rim, Material.METAL, segments=24, sides=3),
+        torus(radius - tyre, tyre, _RUBBER, Material.MATTE, segments=20, sides=5),
+        torus(inner, tyre * 0.55, rim, Material.METAL, segments=20, sides=3),
         cylinder((0, -side, 0), (0, side, 0), 0.028, _STEEL, Material.METAL, 6),
     ]
     for k in range(spokes):
@@ -147,7 +147,7 @@ def wheelchair(variant: int) -> Mesh:
     parts = [person_mesh(_seated(SITTERS[variant]), grounded=False)]
     for side in (1.0, -1.0):
         big = wheel(0.31, 0.021, 10)
-        rim = torus(0.262, 0.013, _HANDRIM, Material.GLOSSY, segments=20, sides=4)
+        rim = torus(0.262, 0.013, _HANDRIM, Material.GLOSSY, segments=18, sides=4)
         big = Mesh.merge([big, rim.transformed((0, side * 0.05, 0))])
         parts.append(big.transformed((-0.10, side * 0.305, 0.31), roll=side * 0.085))
         caster = torus(0.072, 0.022, _RUBBER, segments=12, sides=5)
