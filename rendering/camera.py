@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -42,6 +44,22 @@ def directions(
     for k in range(3):
         out[:, k] = (forward[k] + a * left[k] + b * up[k]) * inverse
     return out
+
+
+@lru_cache(maxsize=4)
+def _pixels(width: int, height: int, hfov: float) -> F32:
+    """Return unit rays through the pixels' middles of a camera that looks along +x."""
+    view = Camera(0.0, 0.0, 0.0, hfov=hfov, width=width, height=height)
+    rows, columns = np.divmod(np.arange(height * width), width)
+    rays = directions(view, columns + 0.5, rows + 0.5)
+    rays.flags.writeable = False
+    return rays
+
+
+def pixel_directions(camera: Camera) -> F32:
+    """Return unit ray directions `n x 3` through the middles of all pixels, row by row."""
+    rays = _pixels(camera.width, camera.height, camera.hfov)
+    return rays @ np.stack(axes(camera))
 
 
 def project(

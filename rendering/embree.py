@@ -29,8 +29,8 @@ COUNTED = 3000
 
 # Neighbours that differ by more than this (of 255) get extra samples: the silhouettes of objects,
 # the edges of faces, and whatever lies within a face (shadows; grain is meant to be uneven).
-_EDGES = (6.0, 24.0, 48.0)
-_GRID = np.array(((-0.05, -0.38), (-0.32, 0.24), (0.36, 0.16)))  # besides the middle of the pixel
+_EDGES = (7.0, 26.0, 50.0)
+_GRID = np.array(((-0.30, -0.32), (0.32, 0.30)))  # besides the middle of the pixel
 _SAME_PLACE = 0.03  # of the distance: a sample this near its pixel's has its contact shadow
 
 
@@ -63,8 +63,7 @@ class _Frame:
         """Trace, shade, smooth, overlay, measure."""
         height, width = self._height, self._width
         table = self._tracer.table
-        rows, columns = np.divmod(np.arange(height * width), width)
-        directions = cameras.directions(self._world.camera, columns + 0.5, rows + 0.5)
+        directions = cameras.pixel_directions(self._world.camera)
         hits = self._tracer.nearest(self._origin, directions)
         solid = hits.face >= 0
         index = np.where(solid, table.owner.take(hits.face, mode="clip"), np.int16(-1))

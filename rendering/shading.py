@@ -21,7 +21,7 @@ _REACH = 0.9
 _TILTS = np.array(
     [
         (math.cos(a) * math.cos(e), math.sin(a) * math.cos(e), math.sin(e))
-        for a, e in ((0.4, 0.45), (1.65, 0.8), (2.9, 0.45), (4.15, 0.8), (5.4, 0.45))
+        for a, e in ((0.4, 0.45), (1.97, 0.8), (3.54, 0.45), (5.11, 0.8))
     ]
 )
 

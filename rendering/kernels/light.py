@@ -196,11 +196,11 @@ def water(
         x, y = float(points[i, 0]), float(points[i, 1])
         dx, dy, dz = float(directions[i, 0]), float(directions[i, 1]), float(directions[i, 2])
         pattern = bilinear(cloud, x * 7.0 + 91.0, y * 16.0 + 17.0)
-        standing = smoothstep(0.66, 0.98, pattern + 0.1 * wet) * wet
+        standing = smoothstep(0.62, 0.88, pattern + 0.1 * wet) * wet
         rest = min(max(1.0 + dz, 0.0), 1.0)
         squared = rest * rest
         fresnel = 0.02 + 0.98 * squared * squared * rest
-        share = min(fresnel * (0.46 * wet + 0.34 * standing) + 0.05 * standing, 1.0)
+        share = min(fresnel * (0.50 * wet + 0.42 * standing) + 0.05 * standing, 1.0)
         if share <= 0.015:
             continue
         strength = 0.16 - 0.14 * standing + 0.05 * standing * light.rain
@@ -208,7 +208,7 @@ def water(
         # Seen at a grazing angle, ripples draw what they mirror out upright.
         lean_x = (bilinear(cloud, x * 95.0, y * 95.0) - 0.5) * strength
         # Between puddles the stones stand out of the film and blur it.
-        rough = 0.10 * (1.0 - standing) * min(8.0 / (distance[i] + 2.0), 1.0)
+        rough = 0.06 * (1.0 - standing) * min(8.0 / (distance[i] + 2.0), 1.0)
         lean_x += (nearest(noise.fine, x * 190.0, y * 190.0) - 0.5) * rough
         lean_y = (bilinear(cloud, x * 95.0 + 171.0, y * 95.0 + 57.0) - 0.5) * 0.35 * strength
         nx, ny, nz = normalised(lean_x, lean_y, 1.0)
