@@ -200,7 +200,7 @@ def water(
         rest = min(max(1.0 + dz, 0.0), 1.0)
         squared = rest * rest
         fresnel = 0.02 + 0.98 * squared * squared * rest
-        share = min(fresnel * (0.50 * wet + 0.42 * standing) + 0.05 * standing, 1.0)
+        share = min(fresnel * (0.42 * wet + 0.36 * standing) + 0.05 * standing, 1.0)
         if share <= 0.015:
             continue
         strength = 0.16 - 0.14 * standing + 0.05 * standing * light.rain
@@ -208,7 +208,7 @@ def water(
         # Seen at a grazing angle, ripples draw what they mirror out upright.
         lean_x = (bilinear(cloud, x * 95.0, y * 95.0) - 0.5) * strength
         # Between puddles the stones stand out of the film and blur it.
-        rough = 0.06 * (1.0 - standing) * min(8.0 / (distance[i] + 2.0), 1.0)
+        rough = 0.04 * (1.0 - standing) * min(8.0 / (distance[i] + 2.0), 1.0)
         lean_x += (nearest(noise.fine, x * 190.0, y * 190.0) - 0.5) * rough
         lean_y = (bilinear(cloud, x * 95.0 + 171.0, y * 95.0 + 57.0) - 0.5) * 0.35 * strength
         nx, ny, nz = normalised(lean_x, lean_y, 1.0)
