@@ -1,7 +1,7 @@
 """The two networks (torch): picture, question and options → a score for each option.
 
 They share how text is read and how options are compared, and differ in how they look at a picture:
-convolutions that the question modulates, or patches with self-attention that the question reads.
+convolutions that the question modulates, or mixed patches that the question attends to.
 """
 
 from __future__ import annotations
@@ -107,64 +107,88 @@ class ConvolutionNetwork(TinyNetwork):
 
 
 class Attention(nn.Module):
-    """Multi-head attention of `queries` to `keys`, then two layers a token; both added."""
+    """Multi-head attention of `queries` to `keys`, then two layers a query; both added."""
 
-    def __init__(self, tokens: int, heads: int) -> None:
+    def __init__(self, channels: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.before = nn.LayerNorm(tokens)
-        self.query = nn.Linear(tokens, tokens)
-        self.key_value = nn.Linear(tokens, 2 * tokens)
-        self.out = nn.Linear(tokens, tokens)
+        self.before = nn.LayerNorm(channels)
+        self.query = nn.Linear(channels, channels)
+        self.key_value = nn.Linear(channels, 2 * channels)
+        self.out = nn.Linear(channels, channels)
         self.body = nn.Sequential(
-            nn.LayerNorm(tokens), nn.Linear(tokens, 2 * tokens), nn.GELU(),
-            nn.Linear(2 * tokens, tokens),
+            nn.LayerNorm(channels), nn.Linear(channels, 2 * channels), nn.GELU(),
+            nn.Linear(2 * channels, channels),
         )  # fmt: skip
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, x.shape[-1] // self.heads)).transpose(1, 2)
 
-    def forward(self, queries: Tensor, keys: Tensor | None = None) -> Tensor:
-        """`b x n x d` (and `b x m x d`, taken as they are; None = the queries) → `b x n x d`."""
-        own = self.before(queries)
-        key, value = self.key_value(own if keys is None else keys).chunk(2, dim=-1)
+    def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """`b x q x d`, `b x n x d` → `b x q x d`."""
+        key, value = self.key_value(keys).chunk(2, dim=-1)
         read = functional.scaled_dot_product_attention(
-            self._split(self.query(own)), self._split(key), self._split(value)
+            self._split(self.query(self.before(queries))), self._split(key), self._split(value)
         )
         queries = queries + self.out(read.transpose(1, 2).flatten(2))
         out: Tensor = queries + self.body(queries)
         return out
 
 
+class Mixing(nn.Module):
+    """Two layers across the tokens, then two across each token's channels; both added
+    (MLP-Mixer, Tolstikhin et al. 2021).
+    """
+
+    def __init__(self, count: int, channels: int) -> None:
+        super().__init__()
+        self.before = nn.LayerNorm(channels)
+        self.across = nn.Sequential(nn.Linear(count, count), nn.GELU(), nn.Linear(count, count))
+        self.within = nn.Sequential(
+            nn.LayerNorm(channels), nn.Linear(channels, 2 * channels), nn.GELU(),
+            nn.Linear(2 * channels, channels),
+        )  # fmt: skip
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`b x n x d` → `b x n x d`."""
+        x = x + self.across(self.before(x).transpose(1, 2)).transpose(1, 2)
+        out: Tensor = x + self.within(x)
+        return out
+
+
 class PatchNetwork(TinyNetwork):
-    """Patches that attend to each other (Dosovitskiy et al. 2021, small). The question is one more
-    token, which attends to them and which none attends to: a picture's tokens serve any question.
+    """Patches whose places are mixed by layers across all of them (MLP-Mixer); what they say is
+    summed up in a few tokens, to which the question attends as one token more.
     """
 
     def __init__(
         self,
         size: tuple[int, int],
         patch: int = 8,
-        tokens: int = 96,
-        layers: int = 4,
-        readers: int = 1,
+        channels: int = 96,
+        layers: int = 3,
+        summary: int = 24,
+        readers: int = 2,
         heads: int = 3,
     ) -> None:
         super().__init__()
         count = (size[0] // patch) * (size[1] // patch)
-        self.patches = nn.Conv2d(3, tokens, patch, patch)
-        self.places = nn.Parameter(torch.randn(count, tokens) * 0.1)
-        self.layers = nn.Sequential(*(Attention(tokens, heads) for _ in range(layers)))
-        self.norm = nn.LayerNorm(tokens)
-        self.question = nn.Linear(WORD, tokens)
-        self.readers = nn.ModuleList(Attention(tokens, heads) for _ in range(readers))
+        # A purely linear look at 8 x 8 pixels learns slowly from few pictures (Xiao et al. 2021).
+        self.patches = nn.Sequential(
+            _conv(3, 24, 4, 4), nn.Conv2d(24, channels, patch // 4, patch // 4)
+        )
+        self.layers = nn.Sequential(*(Mixing(count, channels) for _ in range(layers)))
+        self.norm = nn.LayerNorm(channels)
+        self.summary = nn.Linear(count, summary)
+        self.question = nn.Linear(WORD, channels)
+        self.readers = nn.ModuleList(Attention(channels, heads) for _ in range(readers))
         self.join = nn.Sequential(
-            nn.LayerNorm(tokens), nn.Dropout(0.1), nn.Linear(tokens, self.width), nn.GELU()
+            nn.LayerNorm(channels), nn.Dropout(0.1), nn.Linear(channels, self.width), nn.GELU()
         )
 
     def features(self, pictures: Tensor) -> Tensor:
-        tokens = self.patches(_planes(pictures)).flatten(2).transpose(1, 2) + self.places
-        out: Tensor = self.norm(self.layers(tokens))
+        tokens = self.norm(self.layers(self.patches(_planes(pictures)).flatten(2).transpose(1, 2)))
+        out: Tensor = self.summary(tokens.transpose(1, 2)).transpose(1, 2)
         return out
 
     def view(self, features: Tensor, asked: Tensor) -> Tensor:

@@ -72,11 +72,11 @@ without prejudice proposes.
 RECIPES = {
     "tiny-vlm": Recipe(
         "tiny-vlm-2", "train", (128, 96), "ConvolutionNetwork",
-        epochs=40, rate=2e-3, shift=3, weight_decay=0.02,
+        epochs=20, rate=2e-3, shift=3, weight_decay=0.02,
     ),
     "tiny-vlm-s": Recipe(
         "tiny-vlm-s-1", "train-s", (96, 72), "PatchNetwork",
-        epochs=30, rate=1e-3, shift=2, weight_decay=0.05,
+        epochs=30, rate=1.5e-3, shift=2, weight_decay=0.05,
     ),
 }  # fmt: skip
 

@@ -52,7 +52,7 @@ def measure(model: TinyVLM, pictures: np.ndarray, records: list[dict[str, Any]])
         "pictures": len(records),
         "accuracy": share(right),
         "balanced_accuracy": round(float(np.mean([v["share"] for v in by_action.values()])), 3),
-        "always_the_commonest": round(max(v["n"] for v in by_action.values()) / len(records), 3),
+        "best_constant": best_constant(records),
         "confusion": confusion(answers, records),
         "calibration": calibration(np.array(sure), right),
         "statements": share(np.array(facts)),
@@ -71,6 +71,12 @@ def share(right: np.ndarray) -> dict[str, Any]:
     hits, n = int(right.sum()), len(right)
     low, high = wilson_interval(hits, n)
     return {"share": round(hits / n, 3), "n": n, "interval": [round(low, 3), round(high, 3)]}
+
+
+def best_constant(records: list[dict[str, Any]]) -> float:
+    """Return the accuracy of the one option that is right most often."""
+    counts = Counter(option for record in records for option in record["accepted"])
+    return round(max(counts.values()) / len(records), 3)
 
 
 def confusion(answers: list[str], records: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
