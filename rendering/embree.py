@@ -11,8 +11,9 @@ import numpy.typing as npt
 from ..core import Picture, Rendering
 from . import camera as cameras
 from .bodies import backdrop_body
+from .faces import FaceTable
 from .glow import add_glow
-from .kernels.tracing import differing, edges
+from .kernels.tracing import borrow, differing, edges
 from .mesh import F32, Material
 from .rain import streaks
 from .shading import Shader
@@ -106,13 +107,9 @@ class _Frame:
         """Average extra samples into the pixels of `picture`, `n x 3`, that lie on an edge."""
         height, width = self._height, self._width
         table = self._tracer.table
-        looks = np.where(hits.face >= 0, table.looks.take(hits.face, mode="clip"), -1)
-        at = edges(
-            picture.reshape(height, width, 3),
-            index.reshape(height, width),
-            looks.reshape(height, width).astype(np.int32, copy=False),
-            _EDGES,
-        )
+        image, owner = picture.reshape(height, width, 3), index.reshape(height, width)
+        looks = _looks(table, hits.face).reshape(height, width)
+        at, within = edges(image, owner, looks, _EDGES)
         if len(at) == 0:
             return
         rows, columns = np.divmod(at, width)
@@ -121,12 +118,19 @@ class _Frame:
         down = (rows[:, None] + 0.5 + _GRID[:, 1]).ravel()
         directions = cameras.directions(self._world.camera, across, down)
         extra = self._tracer.nearest(self._origin, directions)
-        middle = np.repeat(at, len(_GRID))
+        sample_owner = np.where(extra.face >= 0, table.owner.take(extra.face, mode="clip"), -1)
+        shown = np.empty((len(directions), 3), dtype=np.float32)
+        rest = borrow(
+            at, within, owner, looks, image, sample_owner.astype(np.int16, copy=False),
+            _looks(table, extra.face), _GRID, shown,
+        )  # fmt: skip
+        extra, directions = extra.take(rest), directions[rest]
+        middle = at[rest // len(_GRID)]
         here = hits.distance[middle]
-        same = table.owner.take(extra.face, mode="clip") == index[middle]
+        same = sample_owner[rest] == index[middle]
         same &= np.abs(extra.distance - here) < np.float32(_SAME_PLACE) * here
         known = np.where(same, contact[middle], np.float32(np.nan))
-        shown = display(self._shader.radiance(self._origin, directions, extra, known))
+        shown[rest] = display(self._shader.radiance(self._origin, directions, extra, known))
         total = picture[at] + shown.reshape(len(at), len(_GRID), 3).sum(axis=1)
         picture[at] = total * np.float32(1.0 / (1 + len(_GRID)))
 
@@ -176,3 +180,9 @@ class _Frame:
         # The rain lies over both alike.
         rain = np.zeros(len(at), dtype=np.float32) if veil is None else veil.ravel()[at]
         return int(differing(behind, base[at], rain, NOTICEABLE))
+
+
+def _looks(table: FaceTable, face: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Return the looks at hits `n`, -1 where nothing is hit."""
+    looks = np.where(face >= 0, table.looks.take(face, mode="clip"), np.int32(-1))
+    return looks.astype(np.int32, copy=False)

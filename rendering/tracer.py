@@ -45,6 +45,10 @@ class Hits:
             np.zeros(count, dtype=np.float32),
         )
 
+    def take(self, at: npt.NDArray[np.integer]) -> Hits:
+        """Return the hits `at`."""
+        return Hits(self.distance[at], self.face[at], self.u[at], self.v[at])
+
 
 @dataclass(frozen=True, slots=True)
 class _Placed:

@@ -98,8 +98,8 @@ def edges(
     owner: npt.NDArray[np.int16],
     looks: npt.NDArray[np.int32],
     limits: tuple[float, float, float],
-) -> npt.NDArray[np.int64]:
-    """Return the pixels (row by row) that lie on an edge.
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return the pixels (row by row) that lie on an edge, and which of them on one within a look.
 
     Args:
         picture: `height x width x 3`, display values.
@@ -108,7 +108,7 @@ def edges(
         limits: Least step that counts between two objects, two looks, and within one.
     """
     height, width = owner.shape
-    edge = np.zeros((height, width), dtype=np.bool_)
+    edge = np.zeros(height * width, dtype=np.uint8)
     for row in range(height):
         for column in range(width):
             for down in range(2):
@@ -121,16 +121,83 @@ def edges(
                         step,
                         abs(picture[row, column, k] - picture[other_row, other_column, k]),
                     )
+                kind = 1
                 if owner[row, column] != owner[other_row, other_column]:
                     least = limits[0]
                 elif looks[row, column] != looks[other_row, other_column]:
                     least = limits[1]
                 else:
                     least = limits[2]
+                    kind = 2
                 if step > least:
-                    edge[row, column] = True
-                    edge[other_row, other_column] = True
-    return np.flatnonzero(edge)
+                    edge[row * width + column] |= kind
+                    edge[other_row * width + other_column] |= kind
+    at = np.flatnonzero(edge)
+    return at, edge[at] >= 2
+
+
+@kernel
+def borrow(
+    at: npt.NDArray[np.int64],
+    within: npt.NDArray[np.bool_],
+    owner: npt.NDArray[np.int16],
+    looks: npt.NDArray[np.int32],
+    picture: F32,
+    sample_owner: npt.NDArray[np.int16],
+    sample_looks: npt.NDArray[np.int32],
+    grid: npt.NDArray[np.float64],
+    out: F32,
+) -> npt.NDArray[np.int64]:
+    """Give samples on an edge between two looks the colour of a pixel beside it with their look.
+
+    Args:
+        at: Pixels `m`, row by row.
+        within: `m`: an edge within a look, a shadow's: nothing to borrow there.
+        owner: Of the pixels, `height x width`.
+        looks: Of the pixels, `height x width`.
+        picture: `height x width x 3`, display values.
+        sample_owner: Of the samples, `m k`, those of a pixel in a row.
+        sample_looks: Of the samples, `m k`.
+        grid: Places of the samples from the pixel's middle (across, down), `k x 2`, pixels.
+        out: In and out: display values of the samples, `m k x 3`.
+
+    Returns:
+        The samples for which there was nothing to borrow.
+    """
+    height, width = owner.shape
+    k = len(grid)
+    left = np.empty(len(at) * k, dtype=np.int64)
+    count = 0
+    for j in range(len(at)):
+        row, column = at[j] // width, at[j] % width
+        for a in range(k):
+            s = j * k + a
+            found = False
+            if not within[j]:
+                across = 1 if grid[a, 0] > 0.0 else -1
+                down = 1 if grid[a, 1] > 0.0 else -1
+                # The pixel itself, then its neighbours, those on the sample's side first.
+                for n in range(7):
+                    y, x = row, column
+                    if n == 1 or n == 3 or n == 6:
+                        x += across
+                    if n == 2 or n == 3 or n == 5:
+                        y += down
+                    if n == 4 or n == 5:
+                        x -= across
+                    if n == 6:
+                        y -= down
+                    if y < 0 or x < 0 or y >= height or x >= width:
+                        continue
+                    if owner[y, x] == sample_owner[s] and looks[y, x] == sample_looks[s]:
+                        for c in range(3):
+                            out[s, c] = picture[y, x, c]
+                        found = True
+                        break
+            if not found:
+                left[count] = s
+                count += 1
+    return left[:count]
 
 
 @kernel
