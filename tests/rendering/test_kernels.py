@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 
 import vlmfail
 from vlmfail.rendering.kernels import compiled
 from vlmfail.rendering.kernels.noise import smoothstep
+from vlmfail.rendering.kernels.tracing import borrow, cull, edges
 
 RUN = "from vlmfail.rendering.kernels.noise import smoothstep; print(smoothstep(0.0, 1.0, 0.25))"
 
@@ -72,3 +74,58 @@ def test_numbas_own_settings_are_left_alone():
     assert doubled(1.5) == 3.0
     assert before == numba.config.CACHE_DIR
     assert smoothstep(0.25, 0.0, 0.0) == 1.0
+
+
+def test_cull_keeps_every_ray_that_meets_the_box_and_turns_it_into_its_frame():
+    rng = np.random.default_rng(3)
+    yaw, place = 0.7, np.array([4.0, -1.0, 0.5])
+    low, high = np.array([-0.6, -0.2, 0.0]), np.array([0.6, 0.2, 1.1])
+    frame = np.array([*place, np.cos(yaw), np.sin(yaw), *low, *high])
+    directions = rng.normal(size=(4000, 3)).astype(np.float32)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    reach = np.full(1, 1e4, dtype=np.float32)
+    for origin in ([[0.0, 0.0, 1.0]], [[4.0, -1.0, 0.9]]):  # outside, inside
+        start = np.array(origin, dtype=np.float32)
+        at, starts, rays = cull(start, directions, reach, frame)
+        turn = np.array([[np.cos(yaw), -np.sin(yaw), 0], [np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]])
+        own = (start.astype(float) - place) @ turn
+        own_rays = directions.astype(float) @ turn
+        with np.errstate(divide="ignore"):
+            one, other = (low - own) / own_rays, (high - own) / own_rays
+        near, far = np.minimum(one, other).max(axis=1), np.maximum(one, other).min(axis=1)
+        meets = (near <= far) & (far >= 0.0)
+        assert 0 < meets.sum() < (4000 if origin[0][0] == 0.0 else 4001)
+        np.testing.assert_array_equal(at, np.flatnonzero(meets))
+        np.testing.assert_allclose(rays, own_rays[at], atol=1e-5)
+        np.testing.assert_allclose(starts, np.repeat(own, len(at), axis=0), atol=1e-5)
+    short = np.full(len(directions), 0.5, dtype=np.float32)
+    assert len(cull(np.zeros((1, 3), np.float32), directions, short, frame)[0]) == 0
+
+
+def test_edge_samples_borrow_from_the_pixel_that_shows_the_same_look():
+    owner = np.zeros((3, 4), dtype=np.int16)
+    looks = np.zeros((3, 4), dtype=np.int32)
+    looks[:, 2:] = 7
+    picture = np.zeros((3, 4, 3), dtype=np.float32)
+    picture[:, 2:] = 200.0
+    at, within = edges(picture, owner, looks, (5.0, 18.0, 42.0))
+    assert sorted(at) == [1, 2, 5, 6, 9, 10]
+    assert not within.any()
+    grid = np.array([[0.3, 0.3]])
+    sample_looks = np.full(len(at), 7, dtype=np.int32)
+    sample_looks[0] = 99  # seen through the gap between two pixels alone
+    shown = np.full((len(at), 3), -1.0, dtype=np.float32)
+    left = borrow(
+        at, within, owner, looks, picture, np.zeros(len(at), np.int16), sample_looks, grid, shown
+    )
+    assert left.tolist() == [0]
+    assert (shown[1:] == 200.0).all()
+    picture[1, 0] = 100.0  # a shadow within a look
+    at, within = edges(picture, owner, looks, (5.0, 18.0, 42.0))
+    assert 4 in at[within]
+    everything = borrow(
+        at, within, owner, looks, picture,
+        np.zeros(len(at), np.int16), np.zeros(len(at), np.int32), grid,
+        np.empty((len(at), 3), np.float32),
+    )  # fmt: skip
+    assert set(at[everything]) == set(at[within])

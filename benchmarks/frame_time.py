@@ -1,0 +1,150 @@
+"""What a road picture costs: one process, then several.
+
+    python -m vlmfail.benchmarks.frame_time [--frames 200] [--seed 0] [--processes 2] [--json]
+
+A frame is one attempt of a trial: sampling the scene, building its world, drawing it at 512 x 384,
+measuring what is visible in it, encoding the PNG. Sets are drawn as `random` draws them. Every
+process draws some frames first, so that meshes, kernels and backdrops are in memory. The speed-up
+is the rate of several processes over that of one, on the same frames.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from ..core import SceneError
+from ..envs.driving.domain import DrivingDomain
+from ..runs.executors import ProcessExecutor
+
+TARGET = 0.25
+"""Median seconds a frame is to take on one core."""
+
+TARGET_SPEED_UP = 1.7
+"""Of two processes."""
+
+WARM = 36
+"""Frames that each process draws first: enough to meet every backdrop."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameTime:
+    """Seconds a frame.
+
+    Attributes:
+        processes: How many drew at once.
+        frames: How many were drawn in all.
+        median: Of a frame, s.
+        p95: 95th percentile, s.
+        rate: Frames a second, all processes together.
+    """
+
+    processes: int
+    frames: int
+    median: float
+    p95: float
+    rate: float
+
+
+def build() -> Callable[[tuple[int, int]], tuple[float, list[float]]]:
+    """Return the work of a process: (seed, frames) → (when it began to count, seconds a frame)."""
+    domain = DrivingDomain()
+    renderer = domain.make_renderer("embree")
+
+    def frame(rng: np.random.Generator) -> float:
+        candidate = domain.space.sample(rng)
+        while True:
+            start = time.perf_counter()
+            try:
+                renderer.render(domain.sample_scene(candidate, rng))
+            except SceneError:
+                continue
+            return time.perf_counter() - start
+
+    def work(job: tuple[int, int]) -> tuple[float, list[float]]:
+        seed, frames = job
+        warming = np.random.default_rng([seed, 1])
+        for _ in range(WARM):
+            frame(warming)
+        start, rng = time.time(), np.random.default_rng(seed)
+        return start, [frame(rng) for _ in range(frames)]
+
+    return work
+
+
+def measure(frames: int, seed: int, processes: int) -> FrameTime:
+    """Draw `frames` frames in each of `processes` processes at once."""
+    executor: ProcessExecutor[tuple[int, int], tuple[float, list[float]]] = ProcessExecutor(
+        build, processes
+    )
+    try:
+        # The same frames in each: only the company differs.
+        results = [result for _, result in executor.run([(seed, frames)] * processes)]
+    finally:
+        executor.close()
+    seconds = np.array([times for _, times in results])
+    # Warming takes each process about as long; only the time that all of them drew counts.
+    first, last = max(start for start, _ in results), min(s + sum(t) for s, t in results)
+    ends = [start + np.cumsum(times) for start, times in results]
+    inside = sum(int(((end > first) & (end <= last)).sum()) for end in ends)
+    rate = inside / (last - first)
+    return FrameTime(
+        processes,
+        seconds.size,
+        float(np.median(seconds)),
+        float(np.percentile(seconds, 95)),
+        float(rate),
+    )
+
+
+def table(results: Sequence[FrameTime]) -> None:
+    """Print the figures."""
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(title="A road picture, 512 x 384")
+    for name in ("processes", "frames", "median, s", "95th percentile, s", "frames a second"):
+        shown.add_column(name, justify="right")
+    for result in results:
+        shown.add_row(
+            str(result.processes),
+            str(result.frames),
+            f"{result.median:.3f}",
+            f"{result.p95:.3f}",
+            f"{result.rate:.2f}",
+        )
+    console = Console()
+    console.print(shown)
+    one, many = results
+    console.print(
+        f"median on one core {one.median:.3f} s (target {TARGET} s); speed-up of "
+        f"{many.processes} processes {many.rate / one.rate:.2f} (target {TARGET_SPEED_UP} of 2)"
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--frames", type=int, default=200, help="frames in each process")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    args = parser.parse_args(argv)
+    if args.frames < 1 or args.processes < 2:
+        parser.error("--frames takes 1 or more, --processes 2 or more")
+    results = [measure(args.frames, args.seed, count) for count in (1, args.processes)]
+    if args.json:
+        print(json.dumps([asdict(result) for result in results], indent=1))
+    else:
+        table(results)
+
+
+if __name__ == "__main__":
+    main()
