@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
-import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..core.files import write_atomically
 from .mesh import Mesh
 
 
@@ -91,12 +92,6 @@ def _is_whole(mesh: Mesh) -> bool:
 
 def _write(path: Path, mesh: Mesh) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-", suffix=".npz")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **{field.name: getattr(mesh, field.name) for field in fields(Mesh)})
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    buffer = io.BytesIO()
+    np.savez(buffer, **{field.name: getattr(mesh, field.name) for field in fields(Mesh)})
+    write_atomically(path, buffer.getvalue())

@@ -17,7 +17,6 @@ import hashlib
 import json
 import os
 import platform
-import tempfile
 import zlib
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -28,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Picture, Renderer, Rendering, UsageError
+from ..core.files import write_atomically
 from .baking import sources_digest
 from .mesh import Mesh
 from .world import World
@@ -269,13 +269,4 @@ def _unpacked(value: Any) -> Any:
 
 def _write(target: Path, data: bytes) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".new-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            os.fchmod(file.fileno(), 0o644)
-        os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    write_atomically(target, data)

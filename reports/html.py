@@ -21,8 +21,9 @@ from ..analysis.metrics import (
 from ..analysis.modes import FailureMode, failure_modes
 from ..analysis.summary import seconds, spent
 from ..core import Outcome, RunFolderError, Trial
+from ..core.files import write_atomically
 from ..runs.run import RunData
-from ..runs.store import dump_json, write_atomically
+from ..runs.store import dump_json
 from . import wording
 from .pictures import thumbnail
 

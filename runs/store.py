@@ -9,13 +9,13 @@ import hashlib
 import json
 import os
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from ..core import EnvironmentFault, Outcome, Picture, RunFolderError, Trial, TrialRecord
+from ..core.files import write_atomically
 
 SCHEMA_VERSION = 1
 
@@ -361,21 +361,6 @@ def _record(row: Sequence[Any]) -> TrialRecord:
     values["outcome"] = Outcome(values["outcome"])
     trial = Trial(**{name: values.pop(name) for name in _TRIAL_FIELDS})
     return TrialRecord(trial=trial, **values)
-
-
-def write_atomically(target: Path, data: bytes) -> None:
-    """Write a file so that it is either complete or absent."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".new-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            # mkstemp makes private files; a run folder is for whoever may read its parent.
-            os.fchmod(file.fileno(), 0o644)
-        os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
 
 
 @contextlib.contextmanager

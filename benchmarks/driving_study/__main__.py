@@ -14,9 +14,10 @@ from typing import Any
 from rich.console import Console
 
 from ...core import VLMFailError
+from ...core.files import write_atomically
 from ...envs.registry import make_domain
 from ...models.registry import make_model
-from ...runs.store import RunStore, dump_json, write_atomically
+from ...runs.store import RunStore, dump_json
 from ...searchers import searcher_names
 from .comparison import compare
 from .families import failure_sheet, families

@@ -1,0 +1,27 @@
+"""Files that are complete or absent."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_atomically(target: Path, data: bytes) -> None:
+    """Write a file so that it is either complete or absent, whoever else writes it too.
+
+    Raises:
+        OSError: The folder is missing or cannot be written.
+    """
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".new-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            # mkstemp makes private files; these are for whoever may read the folder.
+            os.fchmod(file.fileno(), 0o644)
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
