@@ -34,7 +34,7 @@ TRIALS = 5
 """Trials without a valid scene that call a set infeasible."""
 
 TARGET = 0.9
-"""Share of trials that is to be valid at every size."""
+"""Share of scenes (attempts) that is to be valid at every size."""
 
 Job = tuple[frozenset[str], int]
 
@@ -235,7 +235,7 @@ def print_table(rows: Sequence[Row], minutes: float) -> None:
 
     table = Table(
         title=f"Valid scenes by set size, {rows[0].sets} sets a size",
-        caption=f"shares with Wilson 95 % intervals; target: trials ≥ {TARGET:g} at every size; "
+        caption=f"shares with Wilson 95 % intervals; target: attempts ≥ {TARGET:g} at every size; "
         f"{minutes:.1f} min",
     )
     columns = ("attempts valid", "trials valid", "sets infeasible", "things seen", "s a trial")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .accelerator import FAR
+from .accelerator import FAR, Accelerator
 from .bodies import Body, object_body
 from .faces import FaceTable
 from .kernels.tracing import cull, take_nearer
@@ -153,14 +153,14 @@ class Tracer:
     @staticmethod
     def _nearer(
         placed: _Placed,
-        accelerator: object,
+        accelerator: Accelerator,
         skipped: int,
         origins: F32,
         directions: F32,
         hits: Hits,
     ) -> None:
         at, starts, rays = cull(origins, directions, hits.distance, placed.frame)
-        found = accelerator.nearest(starts, rays, hits.distance[at])  # type: ignore[attr-defined]
+        found = accelerator.nearest(starts, rays, hits.distance[at])
         if found is not None:
             take_nearer(
                 at,

@@ -22,7 +22,7 @@ from ...searchers import searcher_names
 from .comparison import compare
 from .families import failure_sheet, families
 from .figures import RunFigures, read_run
-from .plan import Study, slug, state_of
+from .plan import Study, keep_provenance, slug, state_of
 from .processes import do_all
 from .tables import document, markdown
 
@@ -80,6 +80,8 @@ def _study(args: argparse.Namespace) -> Study:
     for name in ("seeds", "random_seeds", "budget", "trials", "top", "fresh", "processes"):
         if getattr(args, name) < 1:
             _parser().error(f"--{name.replace('_', '-')}: at least 1")
+    if not 0.0 < args.cache_gib < 1e9:
+        _parser().error("--cache-gib: a size in GiB, above 0")
     for name in args.searchers:
         if name not in searcher_names() and ":" not in name:
             _parser().error(f"--searchers: {name!r} is none of {', '.join(searcher_names())}")
@@ -110,6 +112,7 @@ def _run(study: Study, processes: int, console: Console) -> bool:
     for model in study.models:
         make_model(model)  # an unknown name is told now, not hours later
     states = {task: state_of(study, task) for task in study.tasks()}
+    keep_provenance(study)
     return do_all(study, states, processes, console)
 
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ... import envs
 from ...analysis.fresh import rerun_indices
 from ...analysis.modes import failure_modes
 from ...core import UsageError
+from ...core.files import write_atomically
+from ...envs.registry import make_domain
+from ...rendering.baking import sources_digest
+from ...rendering.picture_cache import drawing_digest
 from ...runs.run import RunData
-from ...runs.store import RunStore
+from ...runs.store import RunStore, dump_json
 
 DONE = ("finished", "space exhausted")
 """Statuses of a run whose search is over."""
+
+PROVENANCE = "study.json"
+"""Says which code draws the pictures of a study."""
 
 RETRIES = 5
 """Scenes that a re-run draws for each trial that it wants, at most (`analysis.rerun`)."""
@@ -84,6 +93,31 @@ class Study:
     def folder(self, task: Task) -> Path:
         """Return where a run lies."""
         return self.out / slug(task.model) / slug(task.searcher) / str(task.seed)
+
+
+def keep_provenance(study: Study) -> None:
+    """Write which code draws the pictures of a study; a study goes on with that code alone.
+
+    Raises:
+        UsageError: The study was begun by other code.
+    """
+    domain = make_domain(study.env)
+    identity = domain.identity() if hasattr(domain, "identity") else {}
+    here = {
+        "pictures": drawing_digest(),
+        "envs": sources_digest((Path(envs.__file__).parent,)),
+        "domain": dict(identity),
+    }
+    path = study.out / PROVENANCE
+    if path.exists():
+        if json.loads(path.read_text(encoding="utf-8")) != here:
+            raise UsageError(
+                f"{study.out} was begun by other code of the domain or the renderer, and its runs "
+                "would not be alike: choose another --out, or go back to that code"
+            )
+        return
+    study.out.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, dump_json(here, indent=1).encode())
 
 
 def slug(name: str) -> str:

@@ -89,9 +89,11 @@ def perform(study: Study, task: Task, report: Callable[[int], None]) -> float | 
             due = time.monotonic() + _SECONDS_BETWEEN_REPORTS
             report(charged)
 
-    if RunStore.is_run(folder) and (run := Run(RunStore.open(folder))).status in DONE:
-        pass
-    else:
+    run = Run(RunStore.open(folder)) if RunStore.is_run(folder) else None
+    if run is not None and run.status not in DONE:
+        run.close()
+        run = None
+    if run is None:
         run = search(
             study.env,
             task.searcher,

@@ -73,13 +73,6 @@ def measure(mesh: Mesh) -> Footprint:
     return Footprint(float(x0), float(x1), float(y0), float(y1), height)
 
 
-def extents(corners: Corners) -> tuple[float, float, float, float]:
-    """Return (least x, greatest x, least y, greatest y)."""
-    xs = [p[0] for p in corners]
-    ys = [p[1] for p in corners]
-    return min(xs), max(xs), min(ys), max(ys)
-
-
 def corners_of(
     shape: Footprint, yaw: npt.NDArray[np.float64], xy: npt.NDArray[np.float64] | float = 0.0
 ) -> npt.NDArray[np.float64]:

@@ -154,8 +154,9 @@ def orders(chosen: Sequence[Concept]) -> list[Order]:
 class Placer:
     """Places the objects of one scene.
 
-    Of `TRIES` random places of an object without overlap the first is taken that hides no more of
-    anything, itself included, than `HIDDEN` allows, else the one that hides least. So things stand
+    Of `TRIES` random places of an object the first `LOOKS` without overlap are compared, and that
+    one is taken which hides least of anything, itself included, beyond what `HIDDEN` allows; the
+    earlier of two that hide alike. So things stand
     side by side or staggered, and on the sidewalk close to the kerb and within the frame, wherever
     the ranges leave room for it. When `CLEAR_RESTARTS` starts found no room, things are packed:
     each takes as little of the near corridor as it can.

@@ -17,6 +17,8 @@ def looked_up(radiance: F32, table: F32, scale: float) -> F32:
     last = len(table) - 1
     for i in range(radiance.shape[0]):
         for k in range(radiance.shape[1]):
-            value = max(radiance[i, k], 0.0)
-            out[i, k] = table[min(int(math.sqrt(value) * scale + 0.5), last)]
+            value = radiance[i, k]
+            # Written so that what is not a number is black, too.
+            place = math.sqrt(value) * scale + 0.5 if value > 0.0 else 0.0
+            out[i, k] = table[int(place) if place < last else last]
     return out

@@ -161,8 +161,9 @@ def validate(
 def export(
     name: str, recipe: Recipe, network: TinyNetwork, path: Path, training: dict[str, Any]
 ) -> None:
-    """Write the ONNX file and, beside it, what it is."""
+    """Write the ONNX file and, beside it, what it is; an interrupted one leaves the old files."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part.onnx")
     width, height = recipe.size
     wrapper = Exported(network.eval().to(memory_format=torch.contiguous_format)).eval()
     example = (
@@ -175,7 +176,7 @@ def export(
         torch.onnx.export(
             wrapper,
             example,
-            str(path),
+            str(part),
             input_names=["picture", "question", "options"],
             output_names=["probabilities"],
             dynamic_axes={"options": {0: "k"}, "probabilities": {0: "k"}},
@@ -185,11 +186,13 @@ def export(
     facts = {
         "name": name,
         "version": recipe.version,
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-        "bytes": path.stat().st_size,
+        "sha256": hashlib.sha256(part.read_bytes()).hexdigest(),
+        "bytes": part.stat().st_size,
         "input": {"width": width, "height": height, "resampling": "hamming"},
         "network": recipe.network,
         "parameters": sum(parameter.numel() for parameter in network.parameters()),
         "training": training,
     }
-    path.with_suffix(".json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    part.with_suffix(".json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    part.replace(path)
+    part.with_suffix(".json").replace(path.with_suffix(".json"))

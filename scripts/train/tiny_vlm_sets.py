@@ -30,10 +30,10 @@ Drawn = tuple[dict[str, np.ndarray], dict[str, Any]]
 """(Picture by resolution, its record.)"""
 
 
-def draw(world: Any, pictures: PictureSet, index: int) -> Drawn:
+def draw(domain: Any, pictures: PictureSet, index: int) -> Drawn:
     """Draw one picture; it depends on the set's seed and `index` alone."""
     rng = np.random.default_rng(np.random.SeedSequence(entropy=pictures.seed, spawn_key=(index,)))
-    picture, record = world.draw(pictures.sizes, rng)
+    picture, record = domain.draw(pictures.sizes, rng)
     scaled = {key(size): network_input(picture, size) for size in RESOLUTIONS}
     return scaled, {"index": index, "domain": pictures.domain, **record}
 
@@ -45,7 +45,7 @@ def key(size: tuple[int, int]) -> str:
 
 def build(stop: Any) -> Callable[[Job], int]:
     """Return the work of a process: draw and write one shard unless it is there."""
-    worlds = functools.cache(lambda name: DOMAINS[name]())
+    domains = functools.cache(lambda name: DOMAINS[name]())
 
     def work(job: Job) -> int:
         folder, pictures, number = job
@@ -56,7 +56,7 @@ def build(stop: Any) -> Callable[[Job], int]:
         for index in range(number * SHARD, min(pictures.count, (number + 1) * SHARD)):
             if stop is not None and stop.is_set():
                 return 0
-            drawn.append(draw(worlds(pictures.domain), pictures, index))
+            drawn.append(draw(domains(pictures.domain), pictures, index))
         arrays = {name: np.stack([scaled[name] for scaled, _ in drawn]) for name in drawn[0][0]}
         records = np.array(json.dumps([record for _, record in drawn]))
         part = path.with_name(f".{path.name}.part.npz")
@@ -137,8 +137,18 @@ def load(folder: Path, size: tuple[int, int]) -> tuple[np.ndarray, list[dict[str
             f"{folder} holds {len(records)} of {wanted} pictures: run `scripts/train_tiny_vlm data`"
         )
     if len(codes) > 1:
-        print(f"note: {folder} was drawn by {len(codes)} versions of the renderer or domain")
+        raise SystemExit(
+            f"{folder} was drawn by {len(codes)} versions of the renderer or domain: delete it and "
+            "run `scripts/train_tiny_vlm data`"
+        )
     return np.concatenate(pictures), records
+
+
+def picture_code(folder: Path) -> str:
+    """Return the digest of the code that drew the pictures of `folder`."""
+    first = min(folder.glob("shard-*.npz"))
+    with np.load(first) as data:
+        return str(data["code"])
 
 
 @functools.cache

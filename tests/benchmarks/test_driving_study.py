@@ -15,8 +15,16 @@ from typing import Any
 
 import pytest
 
+from vlmfail.benchmarks.driving_study import plan
 from vlmfail.benchmarks.driving_study.__main__ import main
-from vlmfail.benchmarks.driving_study.plan import Study, Task, next_task, slug, state_of
+from vlmfail.benchmarks.driving_study.plan import (
+    Study,
+    Task,
+    keep_provenance,
+    next_task,
+    slug,
+    state_of,
+)
 from vlmfail.benchmarks.driving_study.work import link_pictures, perform
 from vlmfail.core import UsageError
 from vlmfail.rendering.picture_cache import PictureCache
@@ -51,6 +59,17 @@ def test_runs_go_seed_by_seed(tmp_path: Path) -> None:
         (1, "a", "random"), (1, "a", "gpts"), (1, "b", "random"), (1, "b", "gpts"),
         (2, "a", "random"), (2, "b", "random"),
     ]  # fmt: skip
+
+
+def test_a_study_goes_on_with_the_code_that_began_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_provenance(study(tmp_path))
+    keep_provenance(study(tmp_path))
+    monkeypatch.setattr(plan, "drawing_digest", lambda: "another")
+    with pytest.raises(UsageError, match="begun by other code"):
+        keep_provenance(study(tmp_path))
+    keep_provenance(study(tmp_path / "new"))
 
 
 def test_scenes_that_are_being_drawn_are_not_drawn_beside(tmp_path: Path) -> None:

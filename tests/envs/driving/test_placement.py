@@ -8,7 +8,6 @@ from vlmfail.envs.driving import street
 from vlmfail.envs.driving.domain import DrivingDomain
 from vlmfail.envs.driving.footprint import (
     apart,
-    extents,
     footprint,
     nearest_each,
     nearest_in_strip,
@@ -18,6 +17,12 @@ from vlmfail.envs.driving.scene import EGO_WIDTH, DrivingScene
 
 DOMAIN = DrivingDomain()
 RANGES = DOMAIN.catalogue.ranges
+
+
+def extents(corners) -> tuple[float, float, float, float]:
+    """Return (least x, greatest x, least y, greatest y)."""
+    xs, ys = zip(*corners, strict=True)
+    return min(xs), max(xs), min(ys), max(ys)
 
 
 def sample(text: str, seed: int = 0) -> DrivingScene:
