@@ -25,6 +25,7 @@ from vlmfail.models.tiny_text import BUCKETS, bag
 BATCH = 64
 STATEMENTS = 3
 STATEMENT_WEIGHT = 0.3
+LOOKED_AT = 1000
 
 
 def build(recipe: Recipe) -> TinyNetwork:
@@ -69,9 +70,17 @@ def balance(records: Sequence[dict[str, Any]]) -> np.ndarray:
     return (weights / weights.mean()).astype(np.float32)
 
 
-def split(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return (rows trained on, rows left out to look at)."""
+def split(count: int, taken: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return (rows trained on, rows left out to look at).
+
+    Args:
+        count: Pictures that there are.
+        taken: Train on the first so many and look at the others, at a thousand at most spread
+            over them; None, or no others: every tenth is left out.
+    """
     rows = np.arange(count)
+    if taken is not None and taken < count:
+        return rows[:taken], rows[taken :: max(1, (count - taken) // LOOKED_AT)][:LOOKED_AT]
     held = rows % VALIDATION_EVERY == 0
     return rows[~held], rows[held]
 
@@ -90,7 +99,7 @@ def fit(
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     wordings = {name: domain.wording for name, domain in DOMAINS.items()}
-    used, held = split(len(records))
+    used, held = split(len(records), recipe.taken)
     weights = balance(records)
     network = build(recipe)
     optimiser = torch.optim.AdamW(

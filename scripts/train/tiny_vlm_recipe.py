@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 VALIDATION_EVERY = 10
-"""Every tenth training picture is left out of training and looked at for choices."""
+"""Where a recipe takes a whole set, every tenth picture is left out and looked at for choices."""
+
+CURVE = (500, 1000, 2000, 4000)
+"""Numbers of training pictures that `scripts/train_tiny_vlm curve` tries."""
+
+ENOUGH = 0.95
+"""The model under test is trained on the fewest pictures of `CURVE` that reach this balanced
+validation accuracy: good, as the models are that people test, but no more sure of its world.
+"""
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,8 @@ class Recipe:
         rate: Peak of the one-cycle learning rate.
         shift: Pictures move sideways by up to so many pixels in training.
         options: Of the network.
+        taken: How many of the set's pictures it is trained on, the first ones; the others are
+            looked at for choices. None = all but every tenth.
     """
 
     version: str
@@ -55,6 +65,7 @@ class Recipe:
     shift: int
     weight_decay: float
     options: Mapping[str, Any] = field(default_factory=dict)
+    taken: int | None = None
 
 
 MIX = {0: 0.20, 1: 0.40, 2: 0.25, 3: 0.15}
