@@ -16,8 +16,8 @@ CURVE = (500, 1000, 2000, 4000)
 """Numbers of training pictures that `scripts/train_tiny_vlm curve` tries."""
 
 ENOUGH = 0.95
-"""The model under test is trained on the fewest pictures of `CURVE` that reach this balanced
-validation accuracy: good, as the models are that people test, but no more sure of its world.
+"""Each model is trained on the fewest pictures of `CURVE` that reach this balanced validation
+accuracy: good, as the models are that people test, but no more sure of its world.
 """
 
 
@@ -83,7 +83,7 @@ without prejudice proposes.
 RECIPES = {
     "tiny-vlm": Recipe(
         "tiny-vlm-2", "train", (128, 96), "ConvolutionNetwork",
-        epochs=20, rate=2e-3, shift=3, weight_decay=0.02,
+        epochs=20, rate=2e-3, shift=3, weight_decay=0.02, taken=1000,
     ),
     "tiny-vlm-s": Recipe(
         "tiny-vlm-s-1", "train-s", (96, 72), "PatchNetwork",
