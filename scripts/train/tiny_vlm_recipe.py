@@ -87,7 +87,7 @@ RECIPES = {
     ),
     "tiny-vlm-s": Recipe(
         "tiny-vlm-s-1", "train-s", (96, 72), "PatchNetwork",
-        epochs=30, rate=1.5e-3, shift=2, weight_decay=0.05,
+        epochs=30, rate=1.5e-3, shift=2, weight_decay=0.05, taken=4000,
     ),
 }  # fmt: skip
 
