@@ -214,6 +214,7 @@ def test_from_pictures_to_the_model_card(script, tmp_path, name):
         for part in ("test", "test-search")
     }
     figures["speed"] = report.speed(model, question.prompt, repeats=3)
+    figures["picture_code"] = sets.picture_code(tmp_path / recipe.pictures)
     assert figures["test"]["pictures"] == 20
     assert sum(n for row in figures["test"]["confusion"].values() for n in row.values()) == 20
     card = report.card(name, model.facts(), json.loads(json.dumps(figures)))
@@ -221,6 +222,22 @@ def test_from_pictures_to_the_model_card(script, tmp_path, name):
     assert "| A3 |" in card
     assert "{{" not in card
     assert "None" not in card
+
+
+def test_what_is_looked_at_was_never_trained_on(script):
+    pytest.importorskip("torch")
+    fitting = script("tiny_vlm_fit")
+    for count, taken in ((8000, None), (8000, 1000), (5000, 4000), (5000, 4990), (900, 1000)):
+        used, held = fitting.split(count, taken)
+        assert not set(used) & set(held)
+        assert 0 < len(held) <= 1000
+        assert max(*used, *held) < count
+        if taken is not None and taken < count:
+            assert used.tolist() == list(range(taken))
+            assert held.min() == taken
+            assert held.max() > count - (count - taken) / 5
+        else:
+            assert len(used) + len(held) == count
 
 
 def test_calibration_of_a_sure_and_right_model_is_perfect(script):
