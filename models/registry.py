@@ -11,7 +11,10 @@ from ..core import VLM, Picture, Registry, Reply, UsageError, VLMFailError, sour
 MODELS = Registry(
     "model",
     "vlmfail.models",
-    {"tiny-vlm": "vlmfail.models.tiny_vlm:TinyVLM"},
+    {
+        "tiny-vlm": "vlmfail.models.tiny_vlm:TinyVLM",
+        "tiny-vlm-s": "vlmfail.models.tiny_vlm:TinyVLMSmall",
+    },
     "See `vlmfail list`.",
 )
 """The models under test; other packages add theirs by an entry point in ``vlmfail.models``."""

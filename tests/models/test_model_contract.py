@@ -12,6 +12,10 @@ class TestTinyVLM(ModelContractSuite):
     spec = "tiny-vlm"
 
 
+class TestTinyVLMSmall(ModelContractSuite):
+    spec = "tiny-vlm-s"
+
+
 class TestScripted(ModelContractSuite):
     spec = ScriptedVLM(["ANSWER: A", "ANSWER: C"])
 
