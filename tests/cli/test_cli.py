@@ -228,7 +228,7 @@ DRIVING = ("search", "VLMFail-Driving-v0", "-m", "my_model.py:careful")
     [
         (("search", "VLMFail-Drivng-v0"), "did you mean VLMFail-Driving-v0?"),
         ((*DRIVING, "-s", "gtps"), "did you mean gpts?"),
-        (("search", "VLMFail-Driving-v0", "-m", "tiny-vml"), "did you mean tiny-vlm?"),
+        (("search", "VLMFail-Driving-v0", "-m", "tiny-vml"), "did you mean tiny-vlm"),
         (("search", "world.py:Small", "-m", "no.py:x"), "no file"),
         (("search", "world.py:Small", "-m", "my_model.py:carefull"), "did you mean careful?"),
         ((*DRIVING, "--env-arg", "max_sise=2"), "did you mean max_size"),
