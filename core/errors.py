@@ -87,6 +87,25 @@ class EnvironmentFault(VLMFailError):
     exit_code = 3
 
 
+class ModelFault(EnvironmentFault):
+    """The model cannot be asked at all: no key, no such model, quota used up, no server.
+
+    Unlike a failed request, which is one trial's ``error``, it ends the run; what is stored stays.
+    """
+
+
+class UnaskedError(VLMFailError):
+    """A trial that was not put to the model to the end: it is neither recorded nor charged."""
+
+
+class CapReachedError(UnaskedError):
+    """A cap forbids the next request."""
+
+
+class CancelledRequestError(UnaskedError):
+    """The request was cancelled because the run is stopping."""
+
+
 class MissingDependencyError(EnvironmentFault):
     """An optional package is needed and not installed."""
 

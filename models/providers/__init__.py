@@ -1,0 +1,1 @@
+"""Models behind an API: one adapter a provider, and what they share."""
