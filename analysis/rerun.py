@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from ..core import VLM, Domain, RunFolderError, TrialRecord, source_digest
+from ..core import VLM, CapReachedError, Domain, RunFolderError, source_digest
 from ..models.registry import identity
+from ..models.spending import Caps, Ledger
 from ..runs.run import RunData
+from ..runs.spending import keep_unrecorded, unrecorded
 from ..runs.store import dump_json, to_plain
 from .fresh import RERUN_META, rerun_indices
 from .modes import failure_modes
-from .summary import spent
 
 TOP = 10
 FRESH_TRIALS = 20
@@ -47,15 +48,16 @@ def rerun_modes(
     Raises:
         RunFolderError: The run was written by another version, so that keys differ.
     """
-    from ..envs.trials import make_renderer, run_trial
+    from ..envs.trials import ask_on_ledger, make_renderer, prepare_trial
 
+    seed = int(run.config["seed"])
+    ledger = _ledger(run)
     renderer = make_renderer(domain, str(run.config.get("renderer", "embree")))
     modes = failure_modes(run, threshold)[:top]
     listed = {key: list(indices) for key, indices in rerun_indices(run).items()}
     used: dict[str, int] = {}
     for key, index in run.records:
         used[key] = max(used.get(key, -1), index)
-    records = list(run.records.values())
     done = 0
     for mode in modes:
         candidate = domain.space.from_json(mode.candidate)
@@ -73,22 +75,25 @@ def rerun_modes(
         done += charged
         index = used[mode.key] + 1
         last = index + 5 * trials
-        while charged < trials and index < last and not _capped(run, records):
-            record, picture = run_trial(
-                domain, renderer, model, candidate, index, run_seed=int(run.config["seed"])
-            )
+        while charged < trials and index < last:
+            prepared = prepare_trial(domain, renderer, candidate, index, seed)
+            try:
+                record = ask_on_ledger(domain, model, prepared, seed, ledger)
+            except CapReachedError:
+                keep_unrecorded(run.store, ledger)
+                return RunData(run.store)
             # Listed before it is written: a kill in between leaves an index without a record,
             # which readers skip, never a record that passes for the search's.
             if index not in mine:
                 mine.append(index)
             run.store.set_meta(RERUN_META, dump_json(listed))
-            run.store.add(record, picture)
-            records.append(record)
+            run.store.add(record, prepared.picture)
             charged += record.trial.outcome.charged
             done += record.trial.outcome.charged
             index += 1
             if progress:
                 progress(done, trials * len(modes))
+    keep_unrecorded(run.store, ledger)
     return RunData(run.store)
 
 
@@ -117,10 +122,12 @@ def check_same_system(run: RunData, domain: Domain[Any], model: VLM) -> None:
             )
 
 
-def _capped(run: RunData, records: Sequence[TrialRecord]) -> bool:
+def _ledger(run: RunData) -> Ledger:
+    """Return a ledger with the run's caps and all that it has spent so far."""
     caps = run.config.get("caps") or {}
-    used = spent(records)
-    limits = {"max_requests": "requests", "max_total_tokens": "tokens", "max_dollars": "dollars"}
-    return any(
-        caps.get(cap) is not None and (used[name] or 0) >= caps[cap] for cap, name in limits.items()
-    )
+    names = ("max_requests", "max_total_tokens", "max_dollars")
+    ledger = Ledger(Caps(*(caps.get(name) for name in names)))
+    for record in run.records.values():
+        ledger.add(record.usage, reserved=0)
+    ledger.add(unrecorded(run.store), reserved=0, recorded=False)
+    return ledger

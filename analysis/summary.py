@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from ..core import TrialRecord
 from ..runs.run import RunData
+from ..runs.spending import total_saved, total_spent, unrecorded
 from .fresh import rerun_indices
 from .metrics import compute_metrics, constant_answer, outcome_counts
 from .modes import failure_modes
@@ -37,7 +36,8 @@ def summarise(run: RunData, threshold: float | None = None) -> dict[str, Any]:
         "metrics": compute_metrics(run, threshold),
         "failure_modes": [mode.to_json() for mode in failure_modes(run, threshold)],
         "notice": constant_answer(run),
-        "spent": spent(list(run.records.values())),
+        "spent": spent(run),
+        "saved": total_saved(list(run.records.values())),
         "seconds": seconds(run),
         "run": str(run.path),
     }
@@ -57,23 +57,9 @@ def _name(part: Any) -> Any:
     return part
 
 
-def spent(records: Sequence[TrialRecord]) -> dict[str, float | int | None]:
-    """Return requests, tokens and dollars of all trials, re-run ones included.
-
-    None where no provider said; what some did not say is not added, so that a number is a lower
-    bound then.
-    """
-    tokens = [
-        (r.input_tokens or 0) + (r.output_tokens or 0)
-        for r in records
-        if r.input_tokens is not None or r.output_tokens is not None
-    ]
-    dollars = [r.dollars for r in records if r.dollars is not None]
-    return {
-        "requests": sum(r.requests for r in records),
-        "tokens": sum(tokens) if tokens else None,
-        "dollars": sum(dollars) if dollars else None,
-    }
+def spent(run: RunData) -> dict[str, Any]:
+    """Return requests, tokens and dollars, those of cut-off and re-run trials included."""
+    return total_spent(list(run.records.values()), unrecorded(run.store))
 
 
 def seconds(run: RunData) -> dict[str, float | None]:

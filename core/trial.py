@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from .outcomes import Outcome
+from .question import Usage
 from .statistics import wilson_interval
 
 C = TypeVar("C")
@@ -73,6 +74,11 @@ class TrialRecord:
     dollars: float | None = None
     seconds_render: float = 0.0
     seconds_model: float = 0.0
+
+    @property
+    def usage(self) -> Usage:
+        """What the trial cost."""
+        return Usage(self.requests, self.input_tokens, self.output_tokens, self.dollars)
 
 
 @dataclass(frozen=True, slots=True)

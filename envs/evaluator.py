@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from ..core import VLM, Domain, Evaluation, Outcome, Picture, Tally, Trial, TrialRecord, Usage
+from ..core import (
+    VLM,
+    CapReachedError,
+    Domain,
+    Evaluation,
+    Outcome,
+    Picture,
+    Tally,
+    Trial,
+    TrialRecord,
+)
 from ..models.spending import Ledger
 from ..runs.executors import Executor, ProcessExecutor, SerialExecutor
-from .trials import PreparedTrial, ask_model, make_renderer, prepare_trial
+from .trials import PreparedTrial, ask_on_ledger, make_renderer, prepare_trial
 
 C = TypeVar("C")
 
@@ -31,10 +41,6 @@ def _build_preparer(domain: Domain[Any], renderer: str) -> Callable[[Job], Prepa
         return prepare_trial(domain, made, candidate, index, run_seed)
 
     return prepare
-
-
-def _usage(record: TrialRecord) -> Usage:
-    return Usage(record.requests, record.input_tokens, record.output_tokens, record.dollars)
 
 
 @dataclass(slots=True)
@@ -173,7 +179,7 @@ class Evaluator(Generic[C]):
             if record is None:
                 fresh.append((state, index))
             else:
-                self.ledger.add(_usage(record), reserved=0)
+                self.ledger.add(record.usage, reserved=0)
                 self._take(state, record)
         owners = {(state.key, index): state for state, index in fresh}
         work: list[Job] = [(state.candidate, index, self.run_seed) for state, index in fresh]
@@ -203,30 +209,37 @@ class Evaluator(Generic[C]):
                     yield record, trial.picture
             return
         pool = ThreadPoolExecutor(self._concurrency)
+        futures: dict[Future[TrialRecord | None], PreparedTrial] = {}
         try:
-            futures = {pool.submit(self._ask, trial): trial for trial in prepared}
+            for trial in prepared:
+                futures[pool.submit(self._ask, trial)] = trial
             for future in as_completed(futures):
                 record = future.result()
                 if record is not None:
                     yield record, futures[future].picture
+        except BaseException:
+            # After Ctrl-C or a full disk, requests that have not begun must not be paid, and
+            # those in flight not be waited for.
+            pool.shutdown(wait=False, cancel_futures=True)
+            self._cancel(list(futures))
+            raise
         finally:
-            # After Ctrl-C or a full disk, requests that have not begun must not be paid.
             pool.shutdown(wait=True, cancel_futures=True)
+
+    def _cancel(self, futures: Sequence[Future[Any]]) -> None:
+        """End the requests in flight, of a model that can."""
+        cancel = getattr(self.model, "cancel", None)
+        while callable(cancel) and wait(futures, timeout=0).not_done:
+            cancel()
+            wait(futures, timeout=0.1)
 
     def _ask(self, prepared: PreparedTrial) -> TrialRecord | None:
         """Ask and store at once; return None when a cap forbids the request."""
-        if prepared.picture is None:
-            record = ask_model(self.domain, self.model, prepared, self.run_seed)
-        else:
-            if not self.ledger.reserve(wait=True):
-                self.stopped = self.ledger.exhausted or "a cap is reached"
-                return None
-            try:
-                record = ask_model(self.domain, self.model, prepared, self.run_seed)
-            except BaseException:
-                self.ledger.release()
-                raise
-            self.ledger.add(_usage(record), reserved=1)
+        try:
+            record = ask_on_ledger(self.domain, self.model, prepared, self.run_seed, self.ledger)
+        except CapReachedError as error:
+            self.stopped = str(error)
+            return None
         if self.on_trial:
             with self._writing:
                 self.on_trial(record, prepared.picture)

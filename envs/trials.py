@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 
 from ..core import (
     VLM,
+    CapReachedError,
     Domain,
+    ModelFault,
     Outcome,
     Picture,
     Question,
@@ -22,9 +24,11 @@ from ..core import (
     Trial,
     TrialRecord,
     Truth,
+    UnaskedError,
     trial_rng,
 )
 from ..core.seeding import trial_sequence
+from ..models.spending import Ledger, metering
 
 C = TypeVar("C")
 
@@ -129,7 +133,9 @@ def ask_model(
     """Put a prepared trial to the model and judge the reply.
 
     A model that raises, exits or returns what is no reply gives the outcome ``error``: an
-    infrastructure fault is never a failure of the model. Only `KeyboardInterrupt` passes.
+    infrastructure fault is never a failure of the model. What says that no trial can be judged
+    passes: `KeyboardInterrupt`, `ModelFault` (the model cannot be asked at all) and
+    `UnaskedError` (a cap, a cancelled request).
     """
     from ..models.answers import classify
     from ..models.replies import checked_reply, fault
@@ -144,7 +150,7 @@ def ask_model(
     start = time.perf_counter()
     try:
         reply = checked_reply(model.answer([_copy(prepared.picture)], question.prompt, seed=seed))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, ModelFault, UnaskedError):
         raise
     except BaseException as error:  # a model that calls sys.exit() must not end the run
         reply = Reply("", finish_reason="error", raw={"error": fault(error)})
@@ -187,9 +193,34 @@ def ask_model(
     )
 
 
+def ask_on_ledger(
+    domain: Domain[Any], model: VLM, prepared: PreparedTrial, run_seed: int, ledger: Ledger
+) -> TrialRecord:
+    """`ask_model` within the caps of `ledger`, on which what it costs is counted.
+
+    Raises:
+        CapReachedError: When a cap forbids the request; nothing was asked.
+    """
+    if prepared.picture is None:
+        return ask_model(domain, model, prepared, run_seed)
+    if getattr(model, "metered", False):
+        with metering(ledger):
+            return ask_model(domain, model, prepared, run_seed)
+    if not ledger.reserve(wait=True):
+        raise CapReachedError(ledger.exhausted or "a cap is reached")
+    try:
+        record = ask_model(domain, model, prepared, run_seed)
+    except BaseException:
+        ledger.release()
+        raise
+    ledger.add(record.usage, reserved=1)
+    return record
+
+
 def _copy(picture: Picture) -> Picture:
     """Return a picture for the model to do with as it likes: the record keeps its own."""
     shown = Picture(picture.png)
+    shown.__dict__["sha256"] = picture.sha256
     if "pixels" in vars(picture):
         shown.__dict__["pixels"] = picture.pixels
     return shown

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
+import importlib.util
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..core import VLM, Picture, Registry, Reply, UsageError, VLMFailError, source_digest
+from ..core import (
+    VLM,
+    Picture,
+    Registry,
+    Reply,
+    UnknownNameError,
+    UsageError,
+    VLMFailError,
+    source_digest,
+)
+from .specs import parse_spec
 
 MODELS = Registry(
     "model",
@@ -18,6 +30,21 @@ MODELS = Registry(
     "See `vlmfail list`.",
 )
 """The models under test; other packages add theirs by an entry point in ``vlmfail.models``."""
+
+PREFIXES = Registry(
+    "model prefix",
+    "vlmfail.model_prefixes",
+    {
+        "openai": "vlmfail.models.providers.factories:openai",
+        "anthropic": "vlmfail.models.providers.factories:anthropic",
+        "google": "vlmfail.models.providers.factories:google",
+        "bedrock": "vlmfail.models.providers.factories:bedrock",
+        "hf": "vlmfail.models.providers.factories:hugging_face",
+    },
+    "See `vlmfail list`.",
+)
+"""Prefixes of spec strings ``prefix:MODEL``, each with a function from `ModelSpec` to a model;
+other packages add theirs by an entry point in ``vlmfail.model_prefixes``."""
 
 EXPECTED = (
     "expected a class (called without arguments) or an object with "
@@ -57,8 +84,8 @@ def make_model(spec: str | VLM) -> VLM:
     """Return the model that `spec` stands for.
 
     Args:
-        spec: A registered name, ``module_or_file:Name`` of a class, an instance or a function, or
-            such a thing itself.
+        spec: A registered name, ``prefix:MODEL[@URL][?options]`` with a registered prefix,
+            ``module_or_file:Name`` of a class, an instance or a function, or such a thing itself.
 
     Raises:
         UnknownNameError: For a name that nothing is registered under.
@@ -66,6 +93,13 @@ def make_model(spec: str | VLM) -> VLM:
     """
     if not isinstance(spec, str):
         return _as_model(spec, getattr(spec, "__name__", type(spec).__name__))
+    prefix, colon, _ = spec.partition(":")
+    if colon and spec not in MODELS.names():
+        if prefix in PREFIXES.names():
+            return _as_model(PREFIXES.load(prefix)(parse_spec(spec)), spec)
+        close = difflib.get_close_matches(prefix.lower(), PREFIXES.names(), n=1, cutoff=0.7)
+        if close and not prefix.endswith(".py") and importlib.util.find_spec(prefix) is None:
+            raise UnknownNameError("model prefix", prefix, PREFIXES.names(), PREFIXES.hint)
     return _as_model(MODELS.load(spec), spec)
 
 

@@ -31,6 +31,7 @@ class ModelSpec:
         timeout: Seconds that one attempt may take in all.
         attempts: Requests a trial at most when servers fail; waiting for a rate limit does not
             count.
+        patience: Seconds that a trial waits at most while the service says that it is busy.
         key_env: Environment variable of the key instead of the provider's own.
         send_seed: Send the trial's seed along, for servers that take one.
         detail: Picture detail of OpenAI's format (``low``, ``high``, ``auto``).
@@ -52,6 +53,7 @@ class ModelSpec:
     top_p: float | None = None
     timeout: float = 120.0
     attempts: int = 5
+    patience: float = 600.0
     key_env: str | None = None
     send_seed: bool = False
     detail: str | None = None
@@ -139,6 +141,7 @@ _READERS: dict[str, Any] = {
     "top_p": _number(0, 1),
     "timeout": _number(0.1, 3600),
     "attempts": _number(1, 20, whole=True),
+    "patience": _number(0, 86400),
     "key_env": (_word, "the name of an environment variable"),
     "send_seed": (_flag, "true or false"),
     "detail": _choice("low", "high", "auto", "original"),

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 from ..core import Usage, UsageError
+
+ALLOWANCE = 1.5
+"""How much dearer than the dearest request so far the next one may be under a cap."""
+
+SILENT = 3
+"""Requests of unknown cost, none of known cost among them, after which a cap stops the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +24,8 @@ class Caps:
 
     Attributes:
         max_requests: Requests that may reach the wire: exact, whatever the concurrency.
-        max_total_tokens: Input plus output tokens; no request starts at or above it.
-        max_dollars: Money; no request starts at or above it.
+        max_total_tokens: Input plus output tokens; no request starts that may lead above it.
+        max_dollars: Money; no request starts that may lead above it.
     """
 
     max_requests: int | None = None
@@ -43,7 +52,8 @@ class Caps:
         if self.max_dollars is not None and not priced:
             raise UsageError(
                 f"max_dollars={self.max_dollars:g} cannot be kept: no price is known for "
-                f"{model!r}. Cap --max-requests or --max-total-tokens instead, or give its price."
+                f"{model!r}. Cap --max-requests or --max-total-tokens instead, or give its price "
+                "in a file named by $VLMFAIL_PRICES."
             )
 
 
@@ -51,8 +61,9 @@ class Ledger:
     """Counts what was spent and says when a cap is reached. Thread-safe.
 
     A request is reserved before it is sent, so that threads in flight together cannot overrun
-    ``max_requests``. Tokens and money are known only after a reply: requests that were already in
-    flight when such a cap was reached are still counted.
+    ``max_requests``. Tokens and money are known only after a reply, so each request in flight is
+    taken to cost `ALLOWANCE` times the dearest one so far, and until the first is known only one
+    is in flight: the cap holds unless a reply is that much dearer than all before it.
     """
 
     def __init__(self, caps: Caps | None = None) -> None:
@@ -60,22 +71,28 @@ class Ledger:
         self.caps = caps or Caps()
         self._make_locks()
         self._reserved = 0
+        self._in_flight = 0
         self._requests = 0
         self._tokens = 0
         self._dollars = 0.0
         self._unknown_tokens = 0
         self._unknown_dollars = 0
+        self._known = False
+        self._dearest_tokens = 0
+        self._dearest_dollars = 0.0
+        self._unrecorded = Usage(0, 0, 0, 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the counts; the lock is re-made and nothing is in flight."""
         with self._lock:
-            unkept = ("_lock", "_settled", "_reserved")
+            unkept = ("_lock", "_settled", "_reserved", "_in_flight")
             return {k: v for k, v in vars(self).items() if k not in unkept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the counts."""
         vars(self).update(state)
         self._reserved = 0
+        self._in_flight = 0
         self._make_locks()
 
     def _make_locks(self) -> None:
@@ -91,62 +108,108 @@ class Ledger:
                 is known when they end, and a local model's cost nothing.
         """
         with self._settled:
-            while self._exhausted(n, self._reserved) is not None:
-                if not wait or self._exhausted(n, 0) is not None:
+            while self._exhausted(n, self._reserved, self._in_flight) is not None:
+                if not wait or self._exhausted(n, 0, 0) is not None:
+                    return False
+                if not self._in_flight and not self._reserved:
                     return False
                 self._settled.wait()
             self._reserved += n
+            self._in_flight += n
+            return True
+
+    def reserve_retry(self) -> bool:
+        """Reserve one request more for a trial that has one reserved already."""
+        with self._lock:
+            if self._exhausted(1, self._reserved, self._in_flight - 1) is not None:
+                return False
+            self._reserved += 1
             return True
 
     def release(self, n: int = 1) -> None:
         """Give back `n` reserved requests that were not sent."""
         with self._settled:
             self._reserved = max(0, self._reserved - n)
+            self._in_flight = max(0, self._in_flight - n)
             self._settled.notify_all()
 
-    def add(self, usage: Usage, reserved: int | None = None) -> None:
-        """Count the usage of a finished request.
+    def add(self, usage: Usage, reserved: int | None = None, *, recorded: bool = True) -> None:
+        """Count the usage of a finished trial.
 
         Args:
             usage: What it cost. Tokens or dollars of None are counted as *unknown*, not as zero,
                 when a request reached the wire.
             reserved: How many reserved requests this settles; by default ``usage.requests``.
+            recorded: Whether a trial's record keeps it; what none keeps is in `unrecorded`.
         """
         with self._settled:
             settled = usage.requests if reserved is None else reserved
             self._reserved = max(0, self._reserved - settled)
-            self._settled.notify_all()
+            self._in_flight = max(0, self._in_flight - (settled > 0))
             self._requests += usage.requests
             known = (usage.input_tokens, usage.output_tokens)
-            self._tokens += sum(value for value in known if value is not None)
+            tokens = sum(value for value in known if value is not None)
+            self._tokens += tokens
             self._dollars += usage.dollars or 0.0
             if usage.requests:
                 self._unknown_tokens += None in known
                 self._unknown_dollars += usage.dollars is None
+            if tokens or usage.dollars is not None or not usage.requests:
+                self._known = True
+            self._dearest_tokens = max(self._dearest_tokens, tokens)
+            self._dearest_dollars = max(self._dearest_dollars, usage.dollars or 0.0)
+            if not recorded:
+                self._unrecorded = _sum(self._unrecorded, usage)
+            self._settled.notify_all()
+
+    @property
+    def unrecorded(self) -> Usage:
+        """What was spent on trials that were cut off and left no record."""
+        with self._lock:
+            return self._unrecorded
 
     @property
     def exhausted(self) -> str | None:
         """Which cap stops the next request, in words, or None."""
         with self._lock:
-            return self._exhausted(1, self._reserved)
+            return self._exhausted(1, self._reserved, self._in_flight)
 
-    def _exhausted(self, n: int, reserved: int) -> str | None:
+    def _exhausted(self, n: int, reserved: int, in_flight: int) -> str | None:
         caps = self.caps
         if caps.max_requests is not None:
             taken = self._requests + reserved
             if taken + n > caps.max_requests:
                 return f"max_requests reached: {taken} of {caps.max_requests} requests"
-        if caps.max_total_tokens is not None and self._tokens >= caps.max_total_tokens:
-            return f"max_total_tokens reached: {self._tokens} of {caps.max_total_tokens} tokens"
-        if caps.max_dollars is not None and self._dollars >= caps.max_dollars:
-            return f"max_dollars reached: {self._dollars:.4f} of {caps.max_dollars:g} $"
+        for cap, limit, spent, dearest, unit in (
+            (
+                "max_total_tokens",
+                caps.max_total_tokens,
+                self._tokens,
+                self._dearest_tokens,
+                "tokens",
+            ),
+            ("max_dollars", caps.max_dollars, self._dollars, self._dearest_dollars, "$"),
+        ):
+            if limit is None:
+                continue
+            amount = f"{cap} reached: {spent:.6g} of {limit:.6g} {unit}"
+            if spent >= limit:
+                return amount
+            unknown = self._unknown_tokens if unit == "tokens" else self._unknown_dollars
+            if unknown >= SILENT and not self._known:
+                return f"{cap} cannot be kept: the service does not say what a request costs"
+            spent += ALLOWANCE * dearest * unknown
+            if in_flight and not self._known:
+                return f"{amount}, and what a request costs is not known yet"
+            if spent + ALLOWANCE * dearest * (in_flight + n) > limit:
+                return f"{amount}, and one request more may cost {ALLOWANCE * dearest:.6g}"
         return None
 
     @property
     def spent(self) -> dict[str, Any]:
         """Requests, tokens and dollars so far as JSON values.
 
-        ``unknown_tokens`` and ``unknown_dollars`` are the requests whose provider did not say;
+        ``unknown_tokens`` and ``unknown_dollars`` are the trials whose provider did not say;
         while there are any, the sums are lower bounds.
         """
         with self._lock:
@@ -157,3 +220,31 @@ class Ledger:
                 "unknown_tokens": self._unknown_tokens,
                 "unknown_dollars": self._unknown_dollars,
             }
+
+
+def _sum(a: Usage, b: Usage) -> Usage:
+    """Return the usage of both; what one does not say is left out."""
+    return Usage(
+        a.requests + b.requests,
+        (a.input_tokens or 0) + (b.input_tokens or 0),
+        (a.output_tokens or 0) + (b.output_tokens or 0),
+        (a.dollars or 0.0) + (b.dollars or 0.0),
+    )
+
+
+_metering: ContextVar[Ledger | None] = ContextVar("vlmfail_ledger", default=None)
+
+
+@contextlib.contextmanager
+def metering(ledger: Ledger) -> Iterator[None]:
+    """Have the models that are asked meanwhile, in this thread, count on `ledger`."""
+    token = _metering.set(ledger)
+    try:
+        yield
+    finally:
+        _metering.reset(token)
+
+
+def current_ledger() -> Ledger | None:
+    """Return the ledger that `metering` set, if any."""
+    return _metering.get()

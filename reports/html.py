@@ -176,7 +176,7 @@ def _facts(run: RunData, modes: Sequence[FailureMode]) -> list[tuple[str, str, s
     n = sum(evaluation.new.n for evaluation in run.evaluations)
     confirmed = sum(mode.confirmed is True for mode in modes)
     tested = sum(mode.confirmed is not None for mode in modes)
-    cost = spent(list(run.records.values()))
+    cost = spent(run)
     total = seconds(run)["total"]
     trials = Share("trials", failures, n)
     return [

@@ -1,0 +1,220 @@
+"""The attempts of one trial: a deadline each, what is tried again, and how long it waits."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core import CapReachedError, ModelFault
+from ..sent_pictures import SentPicture
+from ..specs import ModelSpec
+from ..spending import Ledger
+from .adapter import Adapter, Fault, Words
+from .endpoint import Endpoint
+from .redaction import redacted
+
+PATIENT = frozenset({"rate_limit", "overload"})
+"""Faults that pass with time: tried again until the spec's patience ends."""
+
+AGAIN = frozenset({"server", "connection", "unknown"})
+"""Faults that may be chance: tried again until the spec's attempts are used up."""
+
+STOP = frozenset({"quota", "auth", "not_found"})
+"""Faults that every later request would meet too."""
+
+TIMEOUTS = 2
+"""Attempts that may run into the deadline: each may have been paid for."""
+
+LONGEST_WAIT = 120.0
+"""Seconds waited at most for one attempt, whatever the service asks."""
+
+HOPELESS = 10
+"""Trials refused as malformed before any went well: then it is not the trials."""
+
+MAX_TEXT = 500
+"""Characters kept of a fault's text."""
+
+
+class FailedAttemptError(Exception):
+    """One attempt brought no reply."""
+
+    def __init__(self, fault: Fault) -> None:
+        """Keep the fault."""
+        super().__init__(fault.text)
+        self.fault = fault
+
+
+@dataclass(slots=True)
+class Attempts:
+    """What was sent for one trial, and what came back.
+
+    Attributes:
+        requests: Requests that went out.
+        faults: Those that brought no reply.
+        unsure: Requests of which nobody knows whether they were billed: cut off or out of time.
+        parameters: What the last request sent.
+        raw: The reply's JSON, if one came.
+        words: What it says.
+    """
+
+    requests: int = 0
+    faults: list[Fault] = field(default_factory=list)
+    unsure: int = 0
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    raw: dict[str, Any] | None = None
+    words: Words | None = None
+
+    def count(self, *kinds: str) -> int:
+        """Return how many attempts failed in one of these ways."""
+        return sum(fault.kind in kinds for fault in self.faults)
+
+    def record(self) -> list[dict[str, Any]]:
+        """Return the failed attempts for the trial's record."""
+        rows = []
+        for fault in self.faults:
+            row = {"fault": fault.kind, "status": fault.status, "code": fault.code}
+            row["text"] = fault.text[:MAX_TEXT]
+            rows.append({key: value for key, value in row.items() if value is not None})
+        return rows
+
+
+async def ask(
+    adapter: Adapter,
+    spec: ModelSpec,
+    endpoint: Endpoint,
+    client: Any,
+    prompt: str,
+    pictures: tuple[SentPicture, ...],
+    parameters: Mapping[str, Any],
+    *,
+    seed: int,
+    ledger: Ledger,
+    attempts: Attempts,
+) -> Attempts:
+    """Send until a reply comes, the attempts are used up, or trying is no use.
+
+    The first request is reserved in `ledger` already; each further one is reserved here.
+    `attempts` is filled as it happens, so that a cancelled trial still knows what it sent.
+
+    Raises:
+        CapReachedError: When a cap forbids the next attempt.
+        ModelFault: When every later request would fail too.
+    """
+    from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
+
+    attempts.parameters = dict(parameters)
+    jitter = random.Random(seed)
+    patience = 0.0
+
+    def stop(state: RetryCallState) -> bool:
+        kind = attempts.faults[-1].kind
+        if kind == "unsupported":
+            return False  # only raised when the parameters were adapted
+        if kind in PATIENT:
+            return patience >= spec.patience
+        if kind == "timeout":
+            return attempts.count("timeout") >= min(TIMEOUTS, spec.attempts)
+        return kind not in AGAIN or attempts.count(*AGAIN, "timeout") >= spec.attempts
+
+    def wait(state: RetryCallState) -> float:
+        nonlocal patience
+        fault = attempts.faults[-1]
+        if fault.kind == "unsupported":
+            return 0.0
+        seconds = min(LONGEST_WAIT, 0.5 * 2.0 ** min(attempts.count(fault.kind) - 1, 10))
+        if fault.retry_after is not None:
+            seconds = min(LONGEST_WAIT, max(0.0, fault.retry_after))
+        if fault.kind in PATIENT:
+            endpoint.limiter.slow_down(seconds)
+            patience += max(seconds, 0.1)
+        # Never earlier than asked; those that were refused together do not come back together.
+        return seconds + jitter.uniform(0, 0.25 * seconds + 0.1)
+
+    retrying = AsyncRetrying(
+        retry=retry_if_exception_type(FailedAttemptError), stop=stop, wait=wait, reraise=True
+    )
+    try:
+        async for state in retrying:
+            with state:
+                async with endpoint.limiter.slot():
+                    if attempts.requests and not ledger.reserve_retry():
+                        raise CapReachedError(ledger.exhausted or "a cap is reached")
+                    attempts.requests += 1
+                    await _attempt(
+                        adapter, spec, endpoint, client, prompt, pictures, attempts, seed
+                    )
+    except FailedAttemptError as error:
+        _stop_the_run(spec, adapter, endpoint, error.fault)
+    return attempts
+
+
+async def _attempt(
+    adapter: Adapter,
+    spec: ModelSpec,
+    endpoint: Endpoint,
+    client: Any,
+    prompt: str,
+    pictures: tuple[SentPicture, ...],
+    attempts: Attempts,
+    seed: int,
+) -> None:
+    attempts.unsure += 1  # until something comes back
+    try:
+        async with asyncio.timeout(spec.timeout):
+            raw = await adapter.send(
+                client, prompt, pictures, attempts.parameters, seed=seed, timeout=spec.timeout
+            )
+        raw = redacted(raw, adapter.secrets())
+        words = adapter.read(raw)
+        fault = words.fault
+    except TimeoutError:
+        fault = Fault("timeout", f"no whole reply within {spec.timeout:g} s")
+    except Exception as error:
+        fault = adapter.fault(error)
+        raw, words = None, None
+    else:
+        if fault is None:
+            attempts.raw, attempts.words = raw, words
+            attempts.unsure -= 1
+            endpoint.replied()
+            return
+    fault = redacted(fault, adapter.secrets())
+    if fault.status is not None:
+        # An answer in error is not billed; a cut or late one may have been.
+        attempts.unsure -= 1
+        endpoint.reached = True
+    attempts.faults.append(fault)
+    if fault.kind == "filtered":
+        endpoint.reached = True
+        return
+    if fault.kind == "unsupported":
+        changed = adapter.adapted(attempts.parameters, fault)
+        if changed is None or changed == attempts.parameters or attempts.count("unsupported") > 4:
+            attempts.faults[-1] = Fault("bad_request", fault.text, fault.status, fault.code)
+        else:
+            endpoint.adapt(spec.model, attempts.parameters, changed, fault)
+            attempts.parameters = changed
+    raise FailedAttemptError(attempts.faults[-1])
+
+
+def _stop_the_run(spec: ModelSpec, adapter: Adapter, endpoint: Endpoint, fault: Fault) -> None:
+    """Raise `ModelFault` when the fault is the model's or the account's, not the trial's."""
+    where = f"{spec.prefix}:{spec.model} at {adapter.base_url}"
+    said = fault.text[:300]
+    if fault.kind == "quota":
+        raise ModelFault(f"{where}: the quota is used up ({said}); refill it, then resume the run")
+    if fault.kind == "auth":
+        raise ModelFault(f"{where}: the key was not accepted ({said})")
+    if fault.kind == "not_found":
+        raise ModelFault(f"{where}: there is no such model or address ({said})")
+    if fault.kind == "connection" and not endpoint.reached:
+        raise ModelFault(
+            f"{where}: no server answers ({said}); start it, or check the address after '@'"
+        )
+    if fault.kind == "bad_request" and not endpoint.went_well:
+        endpoint.malformed += 1
+        if endpoint.malformed >= HOPELESS:
+            raise ModelFault(f"{where}: the first {HOPELESS} requests were all refused ({said})")

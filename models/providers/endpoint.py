@@ -1,0 +1,77 @@
+"""What all models of a process share about one service."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from .adapter import Fault
+from .limiter import Limiter
+
+
+class Endpoint:
+    """One service: its pace, whether it ever answered, and which parameters it refused.
+
+    Attributes:
+        limiter: How many requests may be in flight.
+        reached: Whether anything ever came back from it.
+        went_well: Whether a reply ever came.
+        malformed: Trials that it refused as malformed before that.
+    """
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self.limiter = Limiter()
+        self.reached = False
+        self.went_well = False
+        self.malformed = 0
+        self._warned: set[tuple[str, str]] = set()
+
+    def replied(self) -> None:
+        """A good reply came."""
+        self.reached = True
+        self.went_well = True
+        self.limiter.went_well()
+
+    def adapt(
+        self, model: str, old: Mapping[str, Any], new: Mapping[str, Any], fault: Fault
+    ) -> None:
+        """Warn, once a model and parameter, that what is sent is not what was asked for."""
+        changed = sorted(
+            name
+            for name in {*old, *new}
+            if (name in old) != (name in new) or old.get(name) != new.get(name)
+        )
+        key = model, ",".join(changed)
+        if key in self._warned:
+            return
+        self._warned.add(key)
+        now = ", ".join(f"{name}={new[name]}" for name in changed if name in new)
+        gone = ", ".join(name for name in changed if name not in new)
+        said = (f"sends {now}" if now else "") + (" and " if now and gone else "")
+        said += f"leaves out {gone}" if gone else ""
+        warnings.warn(
+            f"{model} refused what was to be sent ({fault.text[:200]}): vlmfail {said} from now "
+            "on; records keep what was really sent",
+            stacklevel=2,
+        )
+
+
+_lock = threading.Lock()
+_endpoints: dict[tuple[int, str, str], Endpoint] = {}
+
+
+def endpoint_of(provider: str, base_url: str) -> Endpoint:
+    """Return the state of a service in this process."""
+    key = os.getpid(), provider, base_url
+    with _lock:
+        return _endpoints.setdefault(key, Endpoint())
+
+
+def forget_endpoints() -> None:
+    """Begin anew, as a fresh process does."""
+    with _lock:
+        _endpoints.clear()

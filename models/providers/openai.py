@@ -1,0 +1,248 @@
+"""OpenAI's chat completions, and every server that speaks the same format.
+
+vLLM, SGLang, Ollama, OpenRouter, NIM and others take ``openai:MODEL@http://host/v1``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ...core import MissingDependencyError, ModelFault, Usage, UsageError
+from ..sent_pictures import OPENAI_LIMITS, SentPicture
+from ..specs import ModelSpec
+from .adapter import Fault, Words
+from .faults import classify, connection_fault, retry_after
+
+ADDRESS = "https://api.openai.com/v1"
+KEY = "OPENAI_API_KEY"
+
+OPTIONS = (
+    "thinking",
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "timeout",
+    "attempts",
+    "patience",
+    "key_env",
+    "send_seed",
+    "detail",
+    "max_side",
+    "extra_body",
+)
+
+RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+"""Names of one parameter: OpenAI's newer models refuse the old one, older servers the new one."""
+
+NO_KEY = "none"
+"""What a server of one's own is sent in place of a key."""
+
+
+class OpenAIAdapter:
+    """Chat completions over the official SDK (`Adapter`)."""
+
+    provider = "openai"
+    limits = OPENAI_LIMITS
+
+    def __init__(self, spec: ModelSpec) -> None:
+        """Check the SDK and the options.
+
+        Raises:
+            MissingDependencyError: Without the package ``openai``.
+            UsageError: For an option that it does not have.
+        """
+        try:
+            import openai  # noqa: F401
+        except ImportError as error:
+            raise MissingDependencyError("openai", "openai", f"the model {spec.text!r}") from error
+        spec.check_options(OPTIONS)
+        if isinstance(spec.thinking, int):
+            raise UsageError(
+                f"model {spec.text!r}: thinking in tokens is not known here; give a level: "
+                "none, minimal, low, medium or high"
+            )
+        self.spec = spec
+        self.base_url = spec.base_url or ADDRESS
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what is sent beside model, prompt and pictures.
+
+        The token limit has two names; OpenAI's own address takes the newer one. ``detail`` is
+        sent with each picture.
+        """
+        spec = self.spec
+        limit = "max_completion_tokens" if spec.base_url is None else "max_tokens"
+        values = {
+            limit: spec.max_tokens,
+            "temperature": spec.temperature,
+            "top_p": spec.top_p,
+            "reasoning_effort": spec.thinking,
+            "detail": spec.detail,
+            "extra_body": dict(spec.extra_body) or None,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+    def adapted(self, parameters: Mapping[str, Any], fault: Fault) -> dict[str, Any] | None:
+        """Return `parameters` without the refused one, or under its other name."""
+        name = fault.parameter
+        if name not in parameters:
+            return None
+        rest = {key: value for key, value in parameters.items() if key != name}
+        other = RENAMED.get(name)
+        # Only on the word of the service: a refused value is no refused name.
+        if other is not None and other in fault.text:
+            rest[other] = parameters[name]
+        elif other is not None:
+            return None  # a reply without a limit is not what was asked for
+        return rest
+
+    def _key(self) -> str | None:
+        name = self.spec.key_env or (KEY if self.spec.base_url is None else None)
+        return os.environ.get(name) if name else NO_KEY
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the key's present value."""
+        key = self._key()
+        return (key,) if key and key != NO_KEY else ()
+
+    def connect(self, *, connections: int) -> Any:
+        """Return an `openai.AsyncOpenAI`.
+
+        OpenAI's own key goes to OpenAI alone: another address gets none unless ``key_env`` names
+        it.
+        """
+        import httpx
+        import openai
+
+        key = self._key()
+        if not key:
+            name = self.spec.key_env or KEY
+            raise ModelFault(
+                f"the model {self.spec.text!r} needs a key, and ${name} is not set: "
+                f"export {name}=..."
+            )
+        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+        # No organisation or project from the environment: those of a foreign server would be told.
+        return openai.AsyncOpenAI(
+            api_key=key,
+            base_url=self.base_url,
+            max_retries=0,
+            timeout=httpx.Timeout(self.spec.timeout + 5),
+            http_client=openai.DefaultAsyncHttpxClient(limits=limits),
+        )
+
+    async def send(
+        self,
+        client: Any,
+        prompt: str,
+        pictures: tuple[SentPicture, ...],
+        parameters: Mapping[str, Any],
+        *,
+        seed: int,
+        timeout: float,
+    ) -> dict[str, Any]:
+        """Send one request: the pictures first, then the prompt."""
+        fields = dict(parameters)
+        detail = fields.pop("detail", None)
+        parts: list[dict[str, Any]] = []
+        for picture in pictures:
+            url: dict[str, Any] = {"url": f"data:{picture.media_type};base64,{picture.base64}"}
+            if detail is not None:
+                url["detail"] = detail
+            parts.append({"type": "image_url", "image_url": url})
+        parts.append({"type": "text", "text": prompt})
+        if self.spec.send_seed:
+            fields["seed"] = seed
+        response = await client.chat.completions.with_raw_response.create(
+            model=self.spec.model,
+            messages=[{"role": "user", "content": parts}],
+            timeout=timeout + 5,
+            **fields,
+        )
+        raw = json.loads(response.http_response.content)
+        return raw if isinstance(raw, dict) else {"reply": raw}
+
+    def fault(self, error: BaseException) -> Fault:
+        """Classify an exception of the SDK."""
+        import openai
+
+        if isinstance(error, openai.APIStatusError):
+            return classify(
+                error.status_code,
+                error.body if error.body is not None else error.response.text,
+                retry_after=retry_after(error.response.headers),
+            )
+        return connection_fault(error)
+
+    def read(self, raw: Mapping[str, Any]) -> Words:
+        """Return what a chat completion says, whatever its shape."""
+        usage, cached = _usage(raw.get("usage"))
+        problem = raw.get("error")
+        if problem:
+            fault = classify(None, {"error": problem})
+            return Words(usage=usage, cached_tokens=cached, fault=fault)
+        choices = raw.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        message = choice.get("message") if isinstance(choice, dict) else None
+        if not isinstance(choice, dict) or not isinstance(message, dict):
+            text = "the response holds no choice: " + json.dumps(raw)[:200]
+            return Words(usage=usage, cached_tokens=cached, fault=Fault("server", text))
+        reason = choice.get("finish_reason")
+        reason = reason.lower() if isinstance(reason, str) and reason else "stop"
+        thinking = message.get("reasoning_content") or message.get("reasoning")
+        text = _text(message.get("content"))
+        refusal = message.get("refusal")
+        if isinstance(refusal, str) and refusal and not text:
+            text, reason = refusal, "refusal"
+        return Words(
+            text=text,
+            finish_reason=reason,
+            usage=usage,
+            cached_tokens=cached,
+            thinking=thinking if isinstance(thinking, str) else "",
+        )
+
+    async def close(self, client: Any) -> None:
+        """Close the connections."""
+        await client.close()
+
+
+def _text(content: Any) -> str:
+    """Return a message's text: a string, or parts of which some are text."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "".join(text for text in texts if isinstance(text, str))
+    return ""
+
+
+def _usage(usage: Any) -> tuple[Usage, int | None]:
+    """Return (usage, cached tokens); what is not said is unknown."""
+    if not isinstance(usage, dict):
+        return Usage(), None
+    prompt = _count(usage.get("prompt_tokens"))
+    completion = _count(usage.get("completion_tokens"))
+    total = _count(usage.get("total_tokens"))
+    reasoning = _count(_part(usage, "completion_tokens_details", "reasoning_tokens"))
+    # Some services count reasoning beside the completion; the total tells which.
+    beside = (prompt or 0) + (completion or 0) + (reasoning or 0)
+    if reasoning and completion is not None and total == beside:
+        completion += reasoning
+    cached = _count(_part(usage, "prompt_tokens_details", "cached_tokens"))
+    if cached is None:
+        cached = _count(usage.get("prompt_cache_hit_tokens"))
+    return Usage(0, prompt, completion), cached
+
+
+def _part(usage: Mapping[str, Any], group: str, name: str) -> Any:
+    part = usage.get(group)
+    return part.get(name) if isinstance(part, dict) else None
+
+
+def _count(value: Any) -> int | None:
+    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value if whole else None

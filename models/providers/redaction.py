@@ -1,0 +1,40 @@
+"""Strikes keys out of foreign texts: a service may echo the key that it was sent."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+STRUCK = "[key]"
+
+SHORTEST = 6
+"""Characters from which a key is one: shorter ones would strike out ordinary words."""
+
+
+def redacted(value: T, secrets: Sequence[str]) -> T:
+    """Return `value` (text, JSON values, a dataclass of them) with every secret struck out."""
+    known = [secret for secret in secrets if len(secret) >= SHORTEST]
+    result: T = _redacted(value, known) if known else value
+    return result
+
+
+def _redacted(value: Any, secrets: Sequence[str]) -> Any:
+    if isinstance(value, str):
+        for secret in secrets:
+            if secret in value:
+                value = value.replace(secret, STRUCK)
+        return value
+    if isinstance(value, dict):
+        return {_redacted(k, secrets): _redacted(v, secrets) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_redacted(item, secrets) for item in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        parts = {
+            part.name: _redacted(getattr(value, part.name), secrets)
+            for part in dataclasses.fields(value)
+        }
+        return dataclasses.replace(value, **parts)
+    return value
