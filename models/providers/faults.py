@@ -99,6 +99,7 @@ AUTH_CODES = (
 AUTH_WORDS = (
     r"api[ _-]key (?:is )?(?:not valid|invalid|expired|missing)",
     r"(?:invalid|incorrect|missing) (?:x-)?api[ _-]key",
+    r"location is not supported",  # Google
 )
 
 MISSING_CODES = ("modelnotfound", "modelnotexist", "notfound", "nosuchmodel", "deploymentnotfound")
@@ -107,6 +108,7 @@ MISSING_WORDS = (
     r"not a valid model",  # OpenRouter
     r"model identifier is invalid",  # Bedrock
     r"is not found for api version",  # Google
+    r"on-demand throughput is ?n.t supported",  # Bedrock: only inference profiles can be asked
 )
 
 LAST_CODES: dict[str, FaultKind] = {
@@ -320,7 +322,7 @@ def refused_parameter(
     places = {
         name: found.start()
         for name in parameters
-        if (found := re.search(rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])", text))
+        if (found := re.search(rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])", text, re.I))
     }
     if places:
         return min(places, key=lambda name: (places[name], -len(name)))
