@@ -23,7 +23,7 @@ def list_names(
     if concepts or env is not None:
         return _concepts(env, as_json)
     from ..envs.registry import DOMAINS, ENVS
-    from ..models.registry import MODELS
+    from ..models.registry import MODELS, PREFIXES
     from ..searchers.registry import SEARCHERS
 
     envs = {row.id: f"{row.title} ({row.source})" for row in ENVS} | dict.fromkeys(
@@ -31,6 +31,7 @@ def list_names(
     )
     searchers = {name: _description(SEARCHERS, name) for name in SEARCHERS.names()}
     models = {name: _description(MODELS, name) for name in MODELS.names()}
+    models |= {f"{name}:MODEL": _description(PREFIXES, name) for name in PREFIXES.names()}
     renderers = {name: ", ".join(ids) for name, ids in sorted(_renderers().items())}
     sections = {"envs": envs, "models": models, "searchers": searchers, "renderers": renderers}
     if as_json:

@@ -13,6 +13,8 @@ from typing import Annotated
 
 import typer
 
+from .doctor import doctor
+from .estimate import estimate
 from .list import list_names
 from .preview import preview
 from .replay import replay
@@ -20,6 +22,7 @@ from .report import report
 from .resume import resume
 from .runs import runs
 from .search import search
+from .serve import serve
 
 INTERRUPTED = 130
 
@@ -62,12 +65,17 @@ app.command(epilog="Example: vlmfail preview VLMFail-Driving-v0 --concepts cycli
 app.command(
     epilog="Example: vlmfail search VLMFail-Driving-v0 --searcher gpts --model my_model.py:answer"
 )(search)
+app.command(
+    epilog="Example: vlmfail estimate VLMFail-Driving-v0 --model openai:MODEL --budget 1000"
+)(estimate)
+app.command(epilog="Example: vlmfail doctor --models openai:MODEL --models tiny-vlm")(doctor)
 app.command(epilog="Example: vlmfail resume runs/driving-gpts-tiny-vlm-s0")(resume)
 app.command(epilog="Example: vlmfail replay runs/driving-gpts-tiny-vlm-s0 17")(replay)
 app.command(epilog="Example: vlmfail runs")(runs)
 app.command(epilog="Example: vlmfail report runs/driving-gpts-tiny-vlm-s0 --out report.html")(
     report
 )
+app.command(epilog="Example: vlmfail serve tiny-vlm --port 8000")(serve)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -34,6 +34,8 @@ class TinyVLM:
     """
 
     name = "tiny-vlm"
+    priced = True
+    reads_scenes_only = True
 
     def __init__(self, weights: str | Path | None = None) -> None:
         """Name the weights; they are loaded at the first answer.

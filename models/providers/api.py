@@ -11,7 +11,7 @@ from typing import Any
 
 from ...core import CancelledRequestError, CapReachedError, Picture, Reply, Usage
 from ..prices import Price, price_of
-from ..reply_cache import CachedReply, ReplyCache, reply_key, shared_cache
+from ..reply_cache import CachedReply, ReplyCache, adaptation_key, reply_key
 from ..sent_pictures import SentPicture, prepare_picture
 from ..specs import ModelSpec
 from ..spending import Ledger, current_ledger
@@ -50,44 +50,43 @@ class ApiVLM:
         Args:
             spec: The parsed spec.
             adapter: The provider's adapter class.
-            cache: Where replies are kept; the user's shared cache by default.
+            cache: Where replies are kept; the user's own, shared between runs, by default.
         """
         self.spec = spec
         self.name = spec.text
         self._make_adapter = adapter
         self.adapter = adapter(spec)
-        self._cache = cache
+        self.cache = ReplyCache() if cache is None else cache
         self._wake()
 
     def _wake(self) -> None:
         self._lock = threading.Lock()
         self._in_flight: set[Future[Any]] = set()
         self._cancelled = 0
+        self._sends: dict[str, Any] | None = None
         self._client: tuple[Any, Any] | None = None  # event loop, client
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what it was made from."""
-        return {"spec": self.spec, "adapter": self._make_adapter}
+        return {"spec": self.spec, "adapter": self._make_adapter, "cache": self.cache}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Make it anew."""
-        self.__init__(state["spec"], state["adapter"])  # type: ignore[misc]
+        self.__init__(state["spec"], state["adapter"], cache=state["cache"])  # type: ignore[misc]
 
     @property
     def priced(self) -> bool:
         """Whether the price table knows what it costs."""
-        return self._price is not None
+        return self.price is not None
 
     @property
-    def _price(self) -> Price | None:
+    def price(self) -> Price | None:
+        """Its row of the price table, if there is one."""
         return price_of(self.spec, self.adapter.base_url)
 
-    @property
-    def cache(self) -> ReplyCache:
-        """Where replies are kept."""
-        if self._cache is None:
-            self._cache = shared_cache()
-        return self._cache
+    def uncached(self) -> ApiVLM:
+        """Return the same model without a reply cache: it asks whatever was asked before."""
+        return ApiVLM(self.spec, self._make_adapter, cache=ReplyCache("off"))
 
     def identity(self) -> Mapping[str, Any]:
         """Return what a run's config keeps: provider, address, model, what is sent."""
@@ -206,18 +205,19 @@ class ApiVLM:
 
     def _parameters(self) -> dict[str, Any]:
         """Return what is sent: what was asked for, or what the service took instead."""
-        asked = self.adapter.parameters()
-        return self.cache.adaptation(self._about(asked)) or asked
+        if self._sends is None:
+            asked = self.adapter.parameters()
+            self._sends = self.cache.adaptation(self._about(asked)) or asked
+        return self._sends
 
-    def _remember(self, asked: Mapping[str, Any], sent: Mapping[str, Any]) -> None:
-        if dict(sent) != dict(asked):
-            self.cache.remember_adaptation(self._about(self.adapter.parameters()), dict(sent))
+    def _remember(self, sent: Mapping[str, Any]) -> None:
+        if sent != self._sends:
+            self._sends = dict(sent)
+            self.cache.remember_adaptation(self._about(self.adapter.parameters()), sent)
 
-    def _about(self, parameters: Mapping[str, Any]) -> str:
+    def _about(self, asked: Mapping[str, Any]) -> str:
         adapter = self.adapter
-        return reply_key(
-            adapter.provider, adapter.base_url, self.spec.model, None, (), parameters, None
-        )
+        return adaptation_key(adapter.provider, adapter.base_url, self.spec.model, asked)
 
     def _key(
         self,
@@ -236,7 +236,7 @@ class ApiVLM:
 
     def _usage(self, attempts: Attempts) -> tuple[Usage, Usage]:
         """Return what the trial cost, and what its good reply alone cost."""
-        alone = self._priced(attempts.words) if attempts.words is not None else Usage(0, 0, 0, 0.0)
+        alone = self.priced(attempts.words) if attempts.words is not None else Usage(0, 0, 0, 0.0)
         unsure = attempts.words is None and attempts.unsure > 0
         usage = dataclasses.replace(
             Usage() if unsure else alone,
@@ -245,7 +245,7 @@ class ApiVLM:
         return usage, alone
 
     def _priced(self, words: Words) -> Usage:
-        usage, price = words.usage, self._price
+        usage, price = words.usage, self.price
         dollars = None
         if price is not None:
             dollars = price.dollars(
@@ -283,7 +283,7 @@ class ApiVLM:
 
     def _from_cache(self, hit: CachedReply, pictures: Sequence[SentPicture]) -> Reply:
         words = self.adapter.read(hit.raw)
-        saved = self._priced(words)
+        saved = self.priced(words)
         raw = {
             "sent": self._sent(hit.parameters, pictures),
             "cached": True,

@@ -174,6 +174,7 @@ class OpenAIAdapter:
                 error.status_code,
                 error.body if error.body is not None else error.response.text,
                 retry_after=retry_after(error.response.headers),
+                parameters=(*RENAMED, *self.parameters()),
             )
         return connection_fault(error)
 

@@ -1,0 +1,107 @@
+"""`vlmfail doctor`: what works here, and which models answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .console import emit, note, reserved_stdout, wide_console
+
+if TYPE_CHECKING:
+    from ..models.probe import Probe
+
+
+def doctor(
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--models",
+            "--model",
+            "-m",
+            help="Ask this model one cheap question; may be repeated. @FILE: one spec a line.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Check this machine, and that models answer and see pictures. Exit code 3 if one does not."""
+    from ..envs.diagnosis import diagnose
+
+    specs = _specs(models or [])
+    with reserved_stdout():
+        checks = [] if specs else diagnose()
+    probes = [_probe(spec) for spec in specs]
+    fine = all(check.fine or not check.needed for check in checks) and all(
+        probe.fine for probe in probes
+    )
+    if as_json:
+        emit(
+            {
+                "fine": fine,
+                "checks": [check.to_json() for check in checks],
+                "models": [probe.to_json() for probe in probes],
+            }
+        )
+        return 0 if fine else 3
+    if checks:
+        _print_checks(checks)
+        note("To ask models: vlmfail doctor --models tiny-vlm --models openai:MODEL")
+    if probes:
+        _print_probes(probes)
+    return 0 if fine else 3
+
+
+def _specs(given: list[str]) -> list[str]:
+    from ..core.errors import UsageError
+
+    specs: list[str] = []
+    for item in given:
+        if not item.startswith("@"):
+            specs.append(item)
+            continue
+        try:
+            lines = Path(item[1:]).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"--models {item}: the file cannot be read ({error})") from error
+        found = [line.strip() for line in lines]
+        specs += [line for line in found if line and not line.startswith("#")]
+    return list(dict.fromkeys(specs))
+
+
+def _probe(spec: str) -> Probe:
+    from ..models.probe import probe_model
+
+    note(f"asking {spec} ...")
+    with reserved_stdout():
+        return probe_model(spec)
+
+
+def _print_checks(checks: list[Any]) -> None:
+    from rich.table import Table
+
+    table = Table("", "check", "finding", box=None)
+    for check in checks:
+        mark = "[green]ok[/]" if check.fine else "[red]no[/]"
+        table.add_row(mark if check.needed or check.fine else "[dim]-[/]", check.name, check.text)
+    wide_console().print(table)
+
+
+def _print_probes(probes: list[Probe]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table("model", "answers", "sees the picture", "seconds", "tokens", "$", "", box=None)
+    for probe in probes:
+        sees = {True: "yes", False: "[red]no[/]", None: "-"}[probe.sees]
+        cost = "unpriced" if not probe.priced else "?"
+        table.add_row(
+            escape(probe.model),
+            "yes" if probe.answers else f"[red]{probe.outcome}[/]",
+            sees,
+            f"{probe.seconds:.1f}",
+            "?" if probe.tokens is None else str(probe.tokens),
+            cost if probe.dollars is None else f"{probe.dollars:.4f}",
+            escape(" ".join(probe.note.split())[:160]),
+        )
+    wide_console().print(table)

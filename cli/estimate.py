@@ -1,0 +1,78 @@
+"""`vlmfail estimate`: what a search will cost, before it is paid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .console import emit, facts, pairs, reserved_stdout
+
+if TYPE_CHECKING:
+    from ..analysis.estimate import Estimate
+
+
+def estimate(
+    env: Annotated[str, typer.Argument(help="Env id, or a domain as module_or_file:Name.")],
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="Model under test, or module_or_file:Name.")
+    ] = "tiny-vlm",
+    budget: Annotated[int, typer.Option(min=1, help="Trials of the search.")] = 1000,
+    calls: Annotated[
+        int,
+        typer.Option(min=0, max=100, help="Trials really put to the model, to measure; 0: none."),
+    ] = 0,
+    concurrency: Annotated[int, typer.Option(min=1, help="Requests in flight.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the sample scenes.")] = 0,
+    renderer: Annotated[str, typer.Option(help="Renderer of the scenes.")] = "embree",
+    env_arg: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Option of the env.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Estimate requests, tokens, money and time of a search."""
+    from ..analysis.estimate import estimate_run
+    from ..core import check_seed
+    from ..envs.registry import make_domain
+    from ..models.registry import make_model
+
+    check_seed(seed)
+    with reserved_stdout():
+        domain: Any = make_domain(env, **pairs("--env-arg", env_arg or []))
+        made = make_model(model)
+        found = estimate_run(
+            domain,
+            made,
+            renderer=renderer,
+            budget=budget,
+            calls=calls,
+            concurrency=concurrency,
+            seed=seed,
+        )
+    if as_json:
+        emit({"env": env, "model": model, "budget": budget, **found.to_json()})
+    else:
+        facts({"env": env, "model": model, "trials": budget, **_rows(found)})
+    return 0
+
+
+def _rows(found: Estimate) -> dict[str, str]:
+    def number(value: float | None, form: str = ",.0f") -> str:
+        return "unknown" if value is None else format(value, form)
+
+    rows = {
+        "requests": number(found.requests),
+        "input tokens a request": number(found.input_tokens),
+        "output tokens a request": number(found.output_tokens),
+    }
+    if found.spread is not None:
+        rows["sd of a request's tokens"] = number(found.spread)
+    rows["tokens"] = number(found.tokens)
+    rows["dollars"] = number(found.dollars, ",.2f")
+    if found.seconds is not None:
+        rows["time in the model"] = f"{found.seconds:,.0f} s"
+    if found.measured:
+        rows["paid for this estimate"] = number(found.spent, ",.4f") + " $"
+    rows["price"] = found.price
+    rows["basis"] = found.basis
+    return rows

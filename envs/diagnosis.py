@@ -1,0 +1,140 @@
+"""What works on this machine: packages, renderer, built-in model, folders, keys."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from ..core.files import cache_folder
+
+EXTRAS = {
+    "openai": ("openai:", "openai"),
+    "anthropic": ("anthropic:", "anthropic"),
+    "google-genai": ("google:", "google"),
+    "boto3": ("bedrock:", "bedrock"),
+    "transformers": ("hf:", "hf"),
+    "starlette": ("vlmfail serve", "serve"),
+    "stable-baselines3": ("learning agents", "sb3"),
+}
+"""Optional packages: what each is for, and the extra that installs it."""
+
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
+
+LEAST_DISK = 1.0
+"""GiB free below which a search may not get far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding.
+
+    Attributes:
+        name: What was looked at.
+        fine: Whether it works.
+        text: What was found, and the command that mends it.
+        needed: Whether vlmfail cannot work without.
+    """
+
+    name: str
+    fine: bool
+    text: str
+    needed: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the values for ``--json``."""
+        return asdict(self)
+
+
+def diagnose() -> list[Check]:
+    """Try everything that a search needs; look for what it may use."""
+    from .. import __version__
+
+    checks = [
+        Check("vlmfail", True, f"{__version__} on Python {platform.python_version()}"),
+        _tried("renderer and domain", _draw),
+        _tried("built-in model", _ask),
+        _tried("cache folder", _write_cache),
+        _tried("disk", _disk),
+    ]
+    for package, (purpose, extra) in EXTRAS.items():
+        checks.append(_package(package, purpose, extra))
+    for name in KEYS:
+        said = "set" if os.environ.get(name) else "not set"
+        checks.append(Check(name, bool(os.environ.get(name)), said, needed=False))
+    return checks
+
+
+def _tried(name: str, look: Callable[[], str]) -> Check:
+    try:
+        return Check(name, True, look())
+    except Exception as error:
+        return Check(name, False, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+
+
+def _prepared() -> Any:
+    from .registry import make_domain
+    from .trials import make_renderer, prepare_trial
+
+    domain: Any = make_domain("VLMFail-Driving-v0")
+    candidate = domain.space.from_json(["cone", "near"])
+    prepared = prepare_trial(domain, make_renderer(domain, "embree"), candidate, 0, 0)
+    if prepared.picture is None:
+        raise RuntimeError(prepared.note)
+    return prepared
+
+
+def _draw() -> str:
+    start = time.perf_counter()
+    picture = _prepared().picture
+    first = time.perf_counter() - start
+    start = time.perf_counter()
+    _prepared()
+    again = time.perf_counter() - start
+    size = "x".join(map(str, picture.size))
+    return f"VLMFail-Driving-v0 at {size}: first frame {first:.1f} s, then {again:.2f} s"
+
+
+def _ask() -> str:
+    from ..models.answers import classify
+    from ..models.registry import make_model
+
+    prepared = _prepared()
+    model = make_model("tiny-vlm")
+    reply = model.answer([prepared.picture], prepared.question.prompt, seed=0)
+    _, option, note = classify(reply, prepared.question)
+    if option is None:
+        raise RuntimeError(note)
+    return f"tiny-vlm answers {option}"
+
+
+def _write_cache() -> str:
+    folder = cache_folder()
+    if folder is None:
+        return "off ($VLMFAIL_CACHE is empty, or there is no home): meshes are built anew each time"
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=folder):
+        pass
+    return str(folder)
+
+
+def _disk() -> str:
+    free = shutil.disk_usage(Path.cwd()).free / 2**30
+    if free < LEAST_DISK:
+        raise OSError(f"{free:.1f} GiB free here; runs keep every picture: give --out elsewhere")
+    return f"{free:.0f} GiB free here"
+
+
+def _package(package: str, purpose: str, extra: str) -> Check:
+    try:
+        return Check(f"{purpose}", True, f"{package} {version(package)}", needed=False)
+    except PackageNotFoundError:
+        text = f"{package} is not installed: pip install 'vlmfail[{extra}]'"
+        return Check(f"{purpose}", False, text, needed=False)
