@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .declarations import words
+from .answers.marks import words
 
 BUCKETS = 1024
 """Length of a bag. Words are hashed, so that any wording has a bag; few collide at this size."""
