@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import zlib
 from functools import cached_property
 
@@ -40,6 +41,41 @@ class Picture:
             buffer, format="PNG", compress_level=1, compress_type=zlib.Z_RLE
         )
         picture = cls(buffer.getvalue())
+        pixels.flags.writeable = False
+        picture.__dict__["pixels"] = pixels
+        return picture
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Picture:
+        """Read a picture file of any usual kind; its name says nothing, its bytes do.
+
+        Raises:
+            UsageError: When the file is missing, unreadable, damaged, too large or no picture.
+        """
+        from .picture_files import read_bytes
+
+        return cls.from_bytes(read_bytes(path), name=f"the picture file {os.fspath(path)!r}")
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, name: str = "the picture") -> Picture:
+        """Read the bytes of a picture of any usual kind.
+
+        A plain 8-bit RGB PNG keeps its own bytes; everything else is turned upright, laid on
+        white, brought to 8-bit sRGB and encoded as by `from_pixels`.
+
+        Args:
+            data: A whole file.
+            name: What errors call it.
+
+        Raises:
+            UsageError: When `data` is damaged, too large or no picture.
+        """
+        from .picture_files import decode
+
+        pixels, plain = decode(data, name)
+        if not plain:
+            return cls.from_pixels(pixels)
+        picture = cls(bytes(data))
         pixels.flags.writeable = False
         picture.__dict__["pixels"] = pixels
         return picture
