@@ -8,6 +8,22 @@ import tempfile
 from pathlib import Path
 
 
+def cache_folder() -> Path | None:
+    """Return the folder of vlmfail's caches: $VLMFAIL_CACHE, else the user's cache folder.
+
+    None when $VLMFAIL_CACHE is empty, which turns caches off, or when the user has no home, as in
+    some containers.
+    """
+    named = os.environ.get("VLMFAIL_CACHE")
+    if named is not None:
+        return Path(named) if named else None
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:
+        return None
+    return Path(base) / "vlmfail"
+
+
 def write_atomically(target: Path, data: bytes) -> None:
     """Write a file so that it is either complete or absent, whoever else writes it too.
 
