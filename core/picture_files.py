@@ -40,6 +40,7 @@ _PLAIN_CHUNKS = frozenset(
 
 _ORIENTATION = 0x0112
 _TURNS: dict[int, Callable[[npt.NDArray[Any]], npt.NDArray[Any]]] = {
+    1: lambda pixels: pixels,
     2: lambda pixels: pixels[:, ::-1],
     3: lambda pixels: pixels[::-1, ::-1],
     4: lambda pixels: pixels[::-1],
@@ -100,7 +101,7 @@ def decode(data: bytes, name: str) -> tuple[npt.NDArray[np.uint8], bool]:
         UsageError: When `data` is no picture, is damaged, too large, or of a kind without an
             agreed white (32-bit and floating-point samples).
     """
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
     if not data:
         raise UsageError(f"{name} is empty: give a file that holds a picture")
@@ -116,7 +117,7 @@ def decode(data: bytes, name: str) -> tuple[npt.NDArray[np.uint8], bool]:
             plain = _is_plain_png(data) and _orientation(image) == 1
     except UsageError:
         raise
-    except Image.UnidentifiedImageError:
+    except UnidentifiedImageError:
         raise UsageError(f"{name} holds no picture that is known: {_READABLE}") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise UsageError(_too_large(name)) from None
@@ -145,24 +146,26 @@ def _upright(image: ImageFile.ImageFile, data: bytes, name: str) -> npt.NDArray[
     deep = _deep_png_samples(image, data)
     # Loading turns a TIFF by itself and drops the tag: the tag is asked for afterwards.
     image.load()
-    turn = _TURNS.get(_orientation(image), lambda pixels: pixels)
+    turn = _TURNS[_orientation(image)]
     if image.format == "PNG" and data[25] == 0 and data[24] in (2, 4):
         # Pillow stretches such samples to 0..255 but leaves the transparent one as it was.
         clear = image.info.get("transparency")
         if isinstance(clear, int):
             image.info["transparency"] = clear * 255 // ((1 << data[24]) - 1)
+    shown: Image.Image = image
     if deep is not None:
         from PIL import Image
 
-        image = _copy_info(Image.fromarray(_to_8_bit(deep)), image)
+        shown = _copy_info(Image.fromarray(_to_8_bit(deep)), image)
     elif image.mode.startswith("I;16") or (image.mode == "I" and image.format in ("PNG", "PPM")):
-        image = _copy_info(_grey_8_bit(image), image)
+        shown = _copy_info(_grey_8_bit(image), image)
     elif image.mode in ("I", "F"):
         raise UsageError(
             f"{name} has 32-bit or floating-point samples, which have no agreed white: "
             f"save it with 8 or 16 bits per sample"
         )
-    return np.ascontiguousarray(turn(np.asarray(_on_white(image), dtype=np.uint8)))
+    pixels: npt.NDArray[np.uint8] = np.asarray(_on_white(shown), dtype=np.uint8)
+    return np.ascontiguousarray(turn(pixels))
 
 
 def _orientation(image: Image.Image) -> int:
@@ -178,8 +181,9 @@ def _orientation(image: Image.Image) -> int:
 
 def _to_8_bit(samples: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     """Scale 16-bit samples to 8 bits: 65535 / 255 = 257, rounded to nearest."""
-    levels = ((np.arange(65536) + 128) // 257).astype(np.uint8)
-    return levels[samples]
+    levels: npt.NDArray[np.uint8] = ((np.arange(65536) + 128) // 257).astype(np.uint8)
+    scaled: npt.NDArray[np.uint8] = levels[samples]
+    return scaled
 
 
 def _grey_8_bit(image: Image.Image) -> Image.Image:
@@ -217,11 +221,12 @@ def _deep_png_samples(image: ImageFile.ImageFile, data: bytes) -> npt.NDArray[np
         return np.dstack((grey, grey, grey, alpha))
     mode = "RGB" if data[25] == 2 else "RGBA"
     high, low = _decode_as(data, f"{mode};16B"), _decode_as(data, f"{mode};16L")
-    samples = high.astype(np.uint16) << 8 | low
+    samples = (high.astype(np.uint16) << 8 | low).astype(np.uint16, copy=False)
     clear = image.info.get("transparency")
     if mode == "RGB" and isinstance(clear, tuple):
         opaque = (samples != np.array(clear, np.uint16)).any(axis=2)
-        samples = np.dstack((samples, opaque.astype(np.uint16) * 65535))
+        alpha = np.where(opaque, 65535, 0).astype(np.uint16)
+        samples = np.dstack((samples, alpha))
     return samples
 
 
@@ -229,8 +234,8 @@ def _decode_as(data: bytes, raw_mode: str) -> npt.NDArray[np.uint8]:
     from PIL import Image
 
     with Image.open(io.BytesIO(data), formats=["PNG"]) as image:
-        assert hasattr(image, "tile")
-        image.tile = [(*tile[:3], raw_mode) for tile in image.tile]
+        tiles: Any = [(*tile[:3], raw_mode) for tile in image.tile]
+        image.tile = tiles
         return np.array(image, dtype=np.uint8)
 
 
