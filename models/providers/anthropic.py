@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core import MissingDependencyError, Usage
-from ..sent_pictures import PictureLimits, SentPicture
+from ..sent_pictures import ANTHROPIC_LIMITS, SentPicture
 from ..specs import ModelSpec
 from .adapter import Fault, Words
 from .claude import NAMES, claude_adapted, claude_parameters
@@ -45,11 +45,7 @@ class AnthropicAdapter:
     """The Messages API over the official SDK (`Adapter`)."""
 
     provider = "anthropic"
-    limits = PictureLimits(
-        media_types=("image/png", "image/jpeg", "image/gif", "image/webp"),
-        max_side=8000,
-        max_base64=5_000_000,
-    )
+    limits = ANTHROPIC_LIMITS
 
     def __init__(self, spec: ModelSpec) -> None:
         """Check the SDK and the options.
@@ -105,7 +101,8 @@ class AnthropicAdapter:
             max_retries=0,
             timeout=self.spec.timeout + 5,
             default_headers=_unasked_headers(key),
-            http_client=anthropic.DefaultAsyncHttpxClient(limits=limits),
+            # A redirect would carry the key to wherever it leads.
+            http_client=anthropic.DefaultAsyncHttpxClient(limits=limits, follow_redirects=False),
         )
 
     async def send(
@@ -131,11 +128,15 @@ class AnthropicAdapter:
             for picture in pictures
         ]
         parts.append({"type": "text", "text": prompt})
+        # The SDK's own arguments come and go with its versions; fields of the body do not.
+        fields = {name: parameters[name] for name in parameters if name != "extra_body"}
+        limit = fields.pop("max_tokens")
         response = await client.messages.with_raw_response.create(
             model=self.spec.model,
             messages=[{"role": "user", "content": parts}],
+            max_tokens=limit,
             timeout=timeout + 5,
-            **parameters,
+            extra_body={**fields, **parameters.get("extra_body", {})},
         )
         raw = json.loads(response.http_response.content)
         return raw if isinstance(raw, dict) else {"reply": raw}
@@ -194,11 +195,12 @@ def _unasked_headers(key: str) -> dict[str, Any]:
 
     lines = os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").split("\n")
     names = [line.partition(":")[0].strip() for line in lines if ":" in line]
-    headers: dict[str, Any] = {name: anthropic.Omit() for name in names}
-    for name in names:
-        if name.lower() == "x-api-key":
-            headers[name] = key
-    return headers
+    if not names:
+        return {}
+    # Which header carries the key is the SDK's business, and it has changed.
+    auth = anthropic.Anthropic(api_key=key, base_url=ADDRESS).auth_headers
+    known = {name.lower(): value for name, value in auth.items()}
+    return {name: known.get(name.lower(), anthropic.Omit()) for name in names}
 
 
 def _joined(content: list[Any], kind: str, name: str) -> str:

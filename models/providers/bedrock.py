@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
 import os
 import threading
@@ -13,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ...core import MissingDependencyError, ModelFault, Usage, UsageError
-from ..sent_pictures import PictureLimits, SentPicture
+from ..sent_pictures import BEDROCK_LIMITS, SentPicture
 from ..specs import ModelSpec
 from .adapter import Fault, Words
 from .claude import NAMES, claude_adapted, claude_parameters
@@ -65,11 +66,7 @@ class BedrockAdapter:
     """``Converse`` over boto3 (`Adapter`); each request blocks a thread of its own."""
 
     provider = "bedrock"
-    limits = PictureLimits(
-        media_types=("image/png", "image/jpeg", "image/gif", "image/webp"),
-        max_side=8000,
-        max_base64=5_000_000,  # 3.75 MB
-    )
+    limits = BEDROCK_LIMITS
 
     def __init__(self, spec: ModelSpec) -> None:
         """Check the SDK and the options.
@@ -149,7 +146,8 @@ class BedrockAdapter:
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError
 
-        signed = (urlsplit(self.base_url).hostname or "").endswith(OWN_HOSTS)
+        there = urlsplit(self.base_url)
+        signed = there.scheme == "https" and (there.hostname or "").endswith(OWN_HOSTS)
         config = Config(
             retries={"total_max_attempts": 1},
             max_pool_connections=connections,
@@ -304,7 +302,7 @@ async def _in_thread(call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
             result = call()
         except Exception as raised:
             error = raised
-        if not loop.is_closed():
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
             loop.call_soon_threadsafe(settle, result, error)
 
     threading.Thread(target=work, name="vlmfail-bedrock", daemon=True).start()

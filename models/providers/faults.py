@@ -45,7 +45,7 @@ FILTER_WORDS = (
     r"inappropriate content",  # DashScope
     r"content exists risk",  # DeepSeek
     r"considered high risk",  # Moonshot
-    r"(?:unsafe|sensitive) content|sensitive (?:information|words)",  # Zhipu, Volcengine
+    r"(?:unsafe|sensitive) content|sensitive (?:information|words)|敏感内容",  # Zhipu, Volcengine
 )
 
 RATE_CODES = ("throttl", "ratelimit", "toomanyrequests", "ratequota")
@@ -128,6 +128,10 @@ LAST_CODES: dict[str, FaultKind] = {
 """Codes that tell a kind only when the status tells none: an error inside a response with 200."""
 
 STATUSES: dict[int, FaultKind] = {
+    301: "not_found",  # redirects are not followed: the address is another one
+    302: "not_found",
+    307: "not_found",
+    308: "not_found",
     401: "auth",
     402: "quota",
     403: "auth",
@@ -149,12 +153,12 @@ REFUSED_CODES = ("unsupported", "unknownparameter", "unknownfield", "extraforbid
 
 _NAME = r"['\"`]?([A-Za-z_][\w.]*\w)['\"`]?"
 REFUSED_WORDS = (
+    rf"{_NAME}: extra inputs are not permitted",
     rf"(?:unsupported|unknown|unrecognized|unexpected|invalid) "
     rf"(?:request )?(?:parameter|argument|field|name|keyword argument|value)s?"
     rf"(?: supplied| found)?(?: for)?:? {_NAME}",
     rf"{_NAME} does not support",
     rf"{_NAME}:? (?:is|are) (?:not supported|unsupported|deprecated|not permitted|not allowed)",
-    rf"{_NAME}: extra inputs are not permitted",
     rf"does not support (?:the )?(?:parameter )?{_NAME}",
     rf"{_NAME} (?:may|can|must) only be (?:set|used)",
 )

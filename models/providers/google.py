@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...core import MissingDependencyError, Usage, UsageError
-from ..sent_pictures import PictureLimits, SentPicture
+from ..sent_pictures import GOOGLE_LIMITS, SentPicture
 from ..specs import ModelSpec
 from .adapter import Fault, Words
 from .faults import classify, connection_fault, error_text, retry_after
@@ -75,11 +75,7 @@ class GoogleAdapter:
     """``generateContent`` over the official SDK (`Adapter`); safety settings are the service's."""
 
     provider = "google"
-    limits = PictureLimits(
-        media_types=("image/png", "image/jpeg", "image/webp"),
-        max_side=8000,
-        max_base64=14_000_000,  # 20 MB a request, the prompt and its neighbours included
-    )
+    limits = GOOGLE_LIMITS
 
     def __init__(self, spec: ModelSpec) -> None:
         """Check the SDK and the options.
@@ -162,10 +158,9 @@ class GoogleAdapter:
                 api_version=last if versioned else VERSION,
                 timeout=round(1000 * patience),
                 retry_options=types.HttpRetryOptions(attempts=1),
-                # A client of our own: it is never aiohttp's, which tries again by itself.
-                httpx_async_client=httpx.AsyncClient(
-                    limits=limits, timeout=patience, follow_redirects=True
-                ),
+                # A client of our own: it is never aiohttp's, which tries again by itself, and
+                # follows no redirect, which would carry the key to wherever it leads.
+                httpx_async_client=httpx.AsyncClient(limits=limits, timeout=patience),
             ),
         )
 
