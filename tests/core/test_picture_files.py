@@ -105,6 +105,17 @@ def test_a_16_bit_grey_png_with_alpha_lies_on_white() -> None:
     assert row == _grey([*SCALED, 255, 127])
 
 
+def test_an_interlaced_16_bit_png_keeps_its_order() -> None:
+    # Adam7 on a row of four: pixel 0, then pixel 2, then pixels 1 and 3.
+    red, green, blue, grey = ((65535, 0, 257), (0, 65535, 257), (0, 0, 65535), (514, 514, 514))
+    passes = ((red,), (blue,), (green, grey))
+    rows = b"".join(b"\0" + np.array(each, ">u2").tobytes() for each in passes)
+    header = struct.pack(">IIBBBBB", 4, 1, 16, 2, 0, 0, 1)
+    data = b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header)
+    data += _chunk(b"IDAT", zlib.compress(rows)) + _chunk(b"IEND", b"")
+    assert _row(data) == [[255, 0, 1], [0, 255, 1], [0, 0, 255], [2, 2, 2]]
+
+
 def test_the_transparent_value_of_a_16_bit_png_is_that_value_alone() -> None:
     clear = _chunk(b"tRNS", struct.pack(">H", 257))
     assert _row(_deep_png([256, 257, 258], colour=0, extra=clear)) == _grey([1, 255, 1])
@@ -162,6 +173,14 @@ def test_a_cmyk_jpeg_is_not_inverted() -> None:
         pixel = Picture.from_bytes(data).pixels[8, 8].astype(int)
         expected = [255, 0, 0] if colour is None else [colour] * 3
         assert np.abs(pixel - expected).max() <= 2
+
+
+def test_a_ycck_jpeg_is_turned_into_inks_first() -> None:
+    # Red as Adobe writes it: luma and chroma of the inverted inks, told by the transform byte.
+    data = bytearray(_saved(Image.new("CMYK", (16, 16), (76, 84, 254, 0)), "JPEG", quality=100))
+    data[data.index(b"Adobe") + 11] = 2
+    pixel = Picture.from_bytes(bytes(data)).pixels[8, 8].astype(int)
+    assert np.abs(pixel - [255, 0, 0]).max() <= 4
 
 
 def test_a_colour_profile_becomes_srgb() -> None:
@@ -228,6 +247,21 @@ def test_an_unsound_png_does_not_keep_its_bytes() -> None:
     for unsound in (data + b"more", data[:-12]):
         picture = Picture.from_bytes(unsound)
         assert picture.png == Picture.from_pixels(_noise()).png
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "TIFF", "WEBP"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_damaged_bytes_are_read_or_refused_and_nothing_else(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    sound = _saved(Image.fromarray(_noise()), kind)
+    for _ in range(60):
+        data = bytearray(sound)
+        for at in rng.integers(0, len(data), rng.choice([1, 3, 10])):
+            data[at] = rng.integers(256)
+        try:
+            assert Picture.from_bytes(bytes(data)).pixels.dtype == np.uint8
+        except UsageError as error:
+            assert "\n" not in str(error)
 
 
 def test_the_smallest_picture() -> None:
