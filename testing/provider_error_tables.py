@@ -85,12 +85,12 @@ def _bedrock(status: int, code: str, message: str) -> Entry:
     return status, _fixed(bedrock_error(code, message))
 
 
-def _google_quota(period: str, dimension: str, delay: str) -> Entry:
+def _google_quota(period: str, value: str, *more: Body) -> Entry:
     violation = {
         "quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",
         "quotaId": f"GenerateRequests{period}PerProjectPerModel-FreeTier",
         "quotaDimensions": {"model": "MODEL", "location": "global"},
-        "quotaValue": dimension,
+        "quotaValue": value,
     }
     return _google(
         429,
@@ -99,7 +99,7 @@ def _google_quota(period: str, dimension: str, delay: str) -> Entry:
         "information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits.",
         {"@type": "QuotaFailure", "violations": [violation]},
         {"@type": "Help", "links": [{"url": "https://ai.google.dev/gemini-api/docs/rate-limits"}]},
-        {"@type": "RetryInfo", "retryDelay": delay},
+        *more,
     )
 
 
@@ -365,11 +365,11 @@ _GOOGLE: dict[str, Entry] = {
     "too_large": _google(
         400, "INVALID_ARGUMENT", "Request payload size exceeds the limit: 20971520 bytes."
     ),
-    "rate_limit": _google_quota("PerMinute", "10", "17s"),
+    "rate_limit": _google_quota("PerMinute", "10"),
     "exhausted": _google(
         429, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota)."
     ),
-    "quota": _google_quota("PerDay", "250", "41s"),
+    "quota": _google_quota("PerDay", "250", {"@type": "RetryInfo", "retryDelay": "41s"}),
     "server": _google(
         500, "INTERNAL", "An internal error has occurred. Please retry or report the problem."
     ),

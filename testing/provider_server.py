@@ -16,6 +16,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
 import random
 import re
 import signal
@@ -48,6 +49,23 @@ from .provider_steps import (
     Step,
     Trickle,
 )
+
+__all__ = [
+    "Answer",
+    "Cut",
+    "Hang",
+    "Provider",
+    "ProviderServer",
+    "Raw",
+    "Reset",
+    "Script",
+    "ServedRequest",
+    "Status",
+    "Step",
+    "Trickle",
+    "provider_process",
+    "steady",
+]
 
 Script: TypeAlias = Callable[[ServedRequest], Step]
 
@@ -242,7 +260,7 @@ class ProviderServer:
             loop.run_until_complete(asyncio.sleep(0))
             loop.close()
 
-    def _begin(self) -> None:
+    def _begin(self) -> Callable[[], None]:
         self._in_flight += 1
         seen, hung_up = self._in_flight, self._hung_up
 
@@ -252,6 +270,7 @@ class ProviderServer:
             self._max_in_flight = max(self._max_in_flight, counted)
 
         self._loop.call_soon(self._loop.call_soon, settle)
+        return settle
 
     def _end(self, *, hung_up: bool) -> None:
         self._in_flight -= 1
@@ -330,6 +349,7 @@ class _Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._task: asyncio.Task[None] | None = None
         self._counted = False
+        self._settle: Callable[[], None]
         self._clear()
 
     def _clear(self) -> None:
@@ -377,7 +397,7 @@ class _Connection(asyncio.Protocol):
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if endpoint(self._path) is not None:
             self._counted = True
-            self._server._begin()
+            self._settle = self._server._begin()
 
     def on_body(self, body: bytes) -> None:
         self._chunks.append(body)
@@ -454,6 +474,8 @@ class _Connection(asyncio.Protocol):
     def _end(self) -> None:
         if self._counted:
             self._counted = False
+            # Before the reply is out: whoever reads it may ask for the count at once.
+            self._settle()
             self._server._end(hung_up=False)
 
     def _hang_up(self) -> None:
@@ -483,6 +505,13 @@ def provider_process(
         process.wait(timeout=10)
 
 
+def _watch_input(done: threading.Event) -> None:
+    # Without sys.stdin: its lock, held by a daemon thread, would spoil the interpreter's end.
+    while os.read(0, 4096):
+        pass
+    done.set()
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Serve until a signal ends it; the first line printed is the URL as JSON."""
     parser = argparse.ArgumentParser(
@@ -499,15 +528,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     script = steady(delay=options.delay, error_share=options.error_share, seed=options.seed)
     done = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: done.set())
+    signal.signal(signal.SIGTERM, lambda *_: done.set())
+    if options.until_stdin_ends:
+        # Ctrl-C goes to the whole group; whoever holds the input decides when this ends.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        threading.Thread(target=_watch_input, args=(done,), daemon=True).start()
+    else:
+        signal.signal(signal.SIGINT, lambda *_: done.set())
     with ProviderServer(script, port=options.port, keep_bodies=False) as server:
         sys.stdout.write(json.dumps({"url": server.url}) + "\n")
         sys.stdout.flush()
-        if options.until_stdin_ends:
-            sys.stdin.read()
-        else:
-            done.wait()
+        done.wait()
 
 
 if __name__ == "__main__":

@@ -17,20 +17,22 @@ import pytest
 from vlmfail.core import UsageError
 from vlmfail.testing.provider_errors import kinds
 from vlmfail.testing.provider_replies import ODD_REPLIES, odd
-from vlmfail.testing.provider_server import ProviderServer, provider_process, steady
-from vlmfail.testing.provider_steps import (
-    PROVIDERS,
+from vlmfail.testing.provider_server import (
     Answer,
     Cut,
     Hang,
     Provider,
+    ProviderServer,
     Raw,
     Reset,
     ServedRequest,
     Status,
     Step,
     Trickle,
+    provider_process,
+    steady,
 )
+from vlmfail.testing.provider_steps import PROVIDERS
 
 PATHS: dict[str, str] = {
     "openai": "/v1/chat/completions",
@@ -447,6 +449,13 @@ def test_the_highest_number_in_flight_is_exact(serve: Any) -> None:
     assert (server.in_flight, server.hung_up, server.count) == (0, 0, 120)
 
 
+def test_the_count_is_there_as_soon_as_the_reply_is(serve: Any) -> None:
+    for _ in range(20):
+        server = serve(Answer())
+        post(server)
+        assert (server.max_in_flight, server.in_flight, server.count) == (1, 0, 1)
+
+
 def test_clients_that_hang_up_do_not_raise_the_number_in_flight(serve: Any) -> None:
     server = serve(Hang())
     for n in range(20):
@@ -471,6 +480,8 @@ def test_as_its_own_process_it_errs_by_seed_and_tells_its_counts() -> None:
     assert 35 <= statuses.count(500) <= 85
     # The n-th request errs or not whatever came before and however many are in flight.
     assert sorted(again) == sorted(statuses)
+    with pytest.raises(OSError, match=r"refused|reset"):
+        urllib.request.urlopen(url + "/stats", timeout=2)
     script = steady(error_share=0.3, seed=5)
     made = [script(ServedRequest(n, "openai", "m", "/", {}, b"")) for n in range(200)]
     assert [isinstance(step, Status) for step in made] == [code == 500 for code in statuses]
