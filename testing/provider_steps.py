@@ -86,7 +86,7 @@ class Status:
         delay: Seconds before the reply is sent.
         retry_after: Seconds that the provider asks to wait, said in its own way: the headers
             Retry-After (whole seconds) and, OpenAI, retry-after-ms; Google's RetryInfo detail.
-            None leaves it out, but for Google's ``quota``, which asks for 41 s as the real one does.
+            None leaves it out, but for Google's ``quota``, which asks for 41 s as the real one.
     """
 
     code: int | None = None
