@@ -156,14 +156,20 @@ class ReplyCache:
         self,
         key: str,
         raw: Mapping[str, Any],
-        *,
         parameters: Mapping[str, Any] | None = None,
+        *,
         usage: Usage | None = None,
     ) -> bool:
         """Store a good reply and end this process's claim on it; return whether it was stored.
 
         Whether a reply is good (no refusal, truncation or error) is the caller's to decide; an
         empty one, one that is no JSON and one above 64 MiB are not stored.
+
+        Args:
+            key: From `reply_key`.
+            raw: The provider's reply as JSON values.
+            parameters: The parameters that were really sent.
+            usage: What it cost.
         """
         if self._db is None:
             return False
