@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sqlite3
@@ -55,15 +56,10 @@ def _whoami() -> tuple[str, int, str]:
 @cache
 def _host() -> str:
     """Return a name for all processes that see each other's pids: host, boot, pid namespace."""
-    parts = [socket.gethostname()]
-    for read in (
-        lambda: Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
-        lambda: os.readlink("/proc/self/ns/pid"),
-    ):
-        try:
-            parts.append(read())
-        except OSError:
-            parts.append("")
+    parts = [socket.gethostname(), "", ""]
+    with contextlib.suppress(OSError):
+        parts[1] = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        parts[2] = os.readlink("/proc/self/ns/pid")
     return "|".join(parts)
 
 
@@ -88,7 +84,7 @@ def _is_dead(host: Any, pid: Any, start: Any) -> bool:
     if host != _host() or not isinstance(pid, int) or pid <= 0 or not start:
         return False
     if start != "unknown":
-        return _start(pid) != start
+        return bool(_start(pid) != start)
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -68,7 +68,8 @@ class ReplyDatabase:
         self._warned: set[str] = set()
         self._set_aside_count = 0
         self._waits = patience
-        _open_databases.add(self)
+        with _creating:
+            _open_databases.add(self)
 
     @property
     def writable(self) -> bool:
@@ -301,7 +302,9 @@ _abandoned: list[sqlite3.Connection] = []
 
 
 def _before_fork() -> None:
-    for database in list(_open_databases):
+    with _creating:
+        databases = list(_open_databases)
+    for database in databases:
         # A thread that is stuck in SQLite must not keep the process from forking.
         if database._lock.acquire(timeout=10):
             _held.append(database)
@@ -314,6 +317,8 @@ def _after_fork_in_parent() -> None:
 
 
 def _after_fork_in_child() -> None:
+    global _creating
+    _creating = threading.Lock()
     _held.clear()
     for database in list(_open_databases):
         database._lock = threading.RLock()
