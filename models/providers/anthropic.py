@@ -198,8 +198,8 @@ def _unasked_headers(key: str) -> dict[str, Any]:
     if not names:
         return {}
     # Which header carries the key is the SDK's business, and it has changed.
-    auth = anthropic.Anthropic(api_key=key, base_url=ADDRESS).auth_headers
-    known = {name.lower(): value for name, value in auth.items()}
+    with anthropic.Anthropic(api_key=key, base_url=ADDRESS) as probe:
+        known = {name.lower(): value for name, value in probe.auth_headers.items()}
     return {name: known.get(name.lower(), anthropic.Omit()) for name in names}
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 from email.utils import formatdate
@@ -197,12 +198,14 @@ def test_long_words_are_cut():
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(["error", "code", "type", "message", "param", "details", "detail"])
-        | st.text(max_size=5),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["error", "code", "type", "message", "param", "details", "detail"])
+            | st.text(max_size=5),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=12,
 )
@@ -217,7 +220,7 @@ def test_no_body_is_too_odd(status, body):
 
 def raised(*errors):
     """Return the first error as it is raised from the second, and so on."""
-    for error, cause in zip(errors, errors[1:], strict=False):
+    for error, cause in itertools.pairwise(errors):
         error.__cause__ = cause
     return errors[0]
 
