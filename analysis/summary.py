@@ -9,6 +9,7 @@ from ..runs.spending import total_saved, total_spent, unrecorded
 from .fresh import rerun_indices
 from .metrics import compute_metrics, constant_answer, outcome_counts
 from .modes import failure_modes
+from .repeats import find_repeats
 
 
 def summarise(run: RunData, threshold: float | None = None) -> dict[str, Any]:
@@ -35,12 +36,17 @@ def summarise(run: RunData, threshold: float | None = None) -> dict[str, Any]:
         "outcomes": outcome_counts(run),
         "metrics": compute_metrics(run, threshold),
         "failure_modes": [mode.to_json() for mode in failure_modes(run, threshold)],
-        "notice": constant_answer(run),
+        "notice": " ".join(filter(None, (constant_answer(run), repeats(run)))) or None,
         "spent": spent(run),
         "saved": total_saved(list(run.records.values())),
         "seconds": seconds(run),
         "run": str(run.path),
     }
+
+
+def repeats(run: RunData) -> str | None:
+    """Return what a reader must know of inputs that were asked more than once, or None."""
+    return find_repeats(list(run.records.values())).sentence
 
 
 def unfinished(run: RunData) -> int:

@@ -19,10 +19,12 @@ from ..analysis.metrics import (
     outcome_counts,
 )
 from ..analysis.modes import FailureMode, failure_modes
+from ..analysis.repeats import find_repeats
 from ..analysis.summary import seconds, spent
 from ..core import Outcome, RunFolderError, Trial
 from ..core.files import write_atomically
 from ..runs.run import RunData
+from ..runs.spending import total_saved
 from ..runs.store import dump_json
 from . import wording
 from .pictures import thumbnail
@@ -32,6 +34,10 @@ DETAILED_MODES = 12
 
 LISTED_MODES = 200
 PICTURES = 3
+
+MANY_LOST = 0.1
+"""Share of errors and timeouts among the trials from which the reader is told."""
+
 LONG_REPLY = 280
 
 HERE = Path(__file__).parent
@@ -168,6 +174,18 @@ def _notices(run: RunData) -> list[str]:
     if constant is not None:
         text = wording.clean(constant)
         notices.append(text[0].upper() + text[1:] + ".")
+    repeats = find_repeats(list(run.records.values())).sentence
+    if repeats is not None:
+        notices.append(wording.clean(repeats))
+    if run.calls:
+        counts = outcome_counts(run)
+        lost = {name: counts.get(name, 0) for name in ("error", "timeout")}
+        if sum(lost.values()) >= MANY_LOST * run.calls:
+            said = " and ".join(wording.plural(n, name) for name, n in lost.items() if n)
+            notices.append(
+                f"{said} among {run.calls} trials: the machine's or the service's faults, counted "
+                "in no rate; the trials of a replay say what happened."
+            )
     return notices
 
 
@@ -195,10 +213,18 @@ def _facts(run: RunData, modes: Sequence[FailureMode]) -> list[tuple[str, str, s
         (
             "Cost",
             _money(cost),
-            f"{wording.plural(int(cost['requests'] or 0), 'request')}",
+            _requests(cost, total_saved(list(run.records.values()))),
         ),
         ("Time", "?" if total is None else _duration(total), f"seed {run.config.get('seed', '?')}"),
     ]
+
+
+def _requests(cost: Mapping[str, Any], saved: Mapping[str, Any]) -> str:
+    text = wording.plural(int(cost["requests"] or 0), "request")
+    if saved["requests"]:
+        text += f" · {wording.plural(int(saved['requests']), 'answer')} from the cache"
+        text += f" saved ${saved['dollars']:.2f}" if saved["dollars"] is not None else ""
+    return text
 
 
 def _money(cost: Mapping[str, float | int | None]) -> str:

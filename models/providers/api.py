@@ -153,7 +153,7 @@ class ApiVLM:
         reply = self._reply(attempts, usage, pictures)
         if attempts.raw is not None and reply.finish_reason == "stop" and reply.text.strip():
             sent = attempts.parameters
-            self._remember(parameters, sent)
+            self._remember(sent)
             self.cache.put(self._key(prompt, pictures, sent, seed), attempts.raw, sent, usage=saved)
         return reply
 
@@ -207,7 +207,8 @@ class ApiVLM:
         """Return what is sent: what was asked for, or what the service took instead."""
         if self._sends is None:
             asked = self.adapter.parameters()
-            self._sends = self.cache.adaptation(self._about(asked)) or asked
+            known = self.cache.adaptation(self._about(asked))
+            self._sends = asked if known is None else known
         return self._sends
 
     def _remember(self, sent: Mapping[str, Any]) -> None:
@@ -236,7 +237,7 @@ class ApiVLM:
 
     def _usage(self, attempts: Attempts) -> tuple[Usage, Usage]:
         """Return what the trial cost, and what its good reply alone cost."""
-        alone = self.priced(attempts.words) if attempts.words is not None else Usage(0, 0, 0, 0.0)
+        alone = self._cost(attempts.words) if attempts.words is not None else Usage(0, 0, 0, 0.0)
         unsure = attempts.words is None and attempts.unsure > 0
         usage = dataclasses.replace(
             Usage() if unsure else alone,
@@ -244,7 +245,7 @@ class ApiVLM:
         )
         return usage, alone
 
-    def _priced(self, words: Words) -> Usage:
+    def _cost(self, words: Words) -> Usage:
         usage, price = words.usage, self.price
         dollars = None
         if price is not None:
@@ -283,7 +284,7 @@ class ApiVLM:
 
     def _from_cache(self, hit: CachedReply, pictures: Sequence[SentPicture]) -> Reply:
         words = self.adapter.read(hit.raw)
-        saved = self.priced(words)
+        saved = self._cost(words)
         raw = {
             "sent": self._sent(hit.parameters, pictures),
             "cached": True,
