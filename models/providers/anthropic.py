@@ -7,13 +7,14 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ...core import MissingDependencyError, Usage
+from ...core import Usage
 from ..sent_pictures import ANTHROPIC_LIMITS, SentPicture
 from ..specs import ModelSpec
 from .adapter import Fault, Words
 from .claude import NAMES, claude_adapted, claude_parameters
 from .faults import classify, connection_fault, error_text, retry_after
 from .keys import key_names, need_key, present_keys
+from .packages import need_package
 from .tokens import count, whole_input
 
 ADDRESS = "https://api.anthropic.com"
@@ -54,12 +55,7 @@ class AnthropicAdapter:
             MissingDependencyError: Without the package ``anthropic``.
             UsageError: For an option that it does not have, or thinking that the model cannot do.
         """
-        try:
-            import anthropic  # noqa: F401
-        except ImportError as error:
-            raise MissingDependencyError(
-                "anthropic", "anthropic", f"the model {spec.text!r}"
-            ) from error
+        need_package("anthropic", "anthropic", "anthropic", spec)
         spec.check_options(OPTIONS)
         claude_parameters(spec)
         self.spec = spec

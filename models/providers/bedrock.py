@@ -13,13 +13,14 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...core import MissingDependencyError, ModelFault, Usage, UsageError
+from ...core import ModelFault, Usage, UsageError
 from ..sent_pictures import BEDROCK_LIMITS, SentPicture
 from ..specs import ModelSpec
 from .adapter import Fault, Words
 from .claude import NAMES, claude_adapted, claude_parameters
 from .faults import classify, connection_fault, error_text, retry_after
 from .keys import present_keys
+from .packages import need_package
 from .tokens import count, whole_input
 
 OPTIONS = (
@@ -76,10 +77,7 @@ class BedrockAdapter:
             UsageError: For an option that it does not have, thinking that the model cannot do, or
                 no region.
         """
-        try:
-            import boto3  # noqa: F401
-        except ImportError as error:
-            raise MissingDependencyError("boto3", "bedrock", f"the model {spec.text!r}") from error
+        need_package("boto3", "boto3", "bedrock", spec)
         spec.check_options(OPTIONS)
         self.spec = spec
         self._flat()
@@ -153,7 +151,6 @@ class BedrockAdapter:
             max_pool_connections=connections,
             read_timeout=self.spec.timeout + 5,
             connect_timeout=min(self.spec.timeout + 5, 60),
-            ignore_configured_endpoint_urls=True,
             **({} if signed else {"signature_version": UNSIGNED}),
         )
         try:
@@ -245,7 +242,8 @@ class BedrockAdapter:
                 fault = classify(None, dict(raw)) if known else Fault("server", text)
                 return Words(usage=usage, cached_tokens=cached, fault=fault)
             content = []
-        said, thought = [], []
+        said: list[str] = []
+        thought: list[str] = []
         for block in content:
             if not isinstance(block, dict):
                 continue

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...core import MissingDependencyError, Usage, UsageError
+from ...core import Usage, UsageError
 from ..sent_pictures import GOOGLE_LIMITS, SentPicture
 from ..specs import ModelSpec
 from .adapter import Fault, Words
 from .faults import classify, connection_fault, error_text, retry_after
 from .keys import key_names, need_key, present_keys
+from .packages import need_package
 from .tokens import count
 
 ADDRESS = "https://generativelanguage.googleapis.com"
@@ -84,12 +85,7 @@ class GoogleAdapter:
             MissingDependencyError: Without the package ``google-genai``.
             UsageError: For an option that it does not have, or thinking that the model cannot do.
         """
-        try:
-            from google import genai  # noqa: F401
-        except ImportError as error:
-            raise MissingDependencyError(
-                "google-genai", "google", f"the model {spec.text!r}"
-            ) from error
+        need_package("google.genai", "google-genai", "google", spec)
         spec.check_options(OPTIONS)
         _thinking(spec)
         self.spec = spec
@@ -233,7 +229,8 @@ class GoogleAdapter:
         reason = reason.lower() if isinstance(reason, str) and reason else "stop"
         content = candidate.get("content")
         parts = content.get("parts") if isinstance(content, dict) else None
-        said, thought = [], []
+        said: list[str] = []
+        thought: list[str] = []
         for part in parts if isinstance(parts, list) else []:
             if isinstance(part, dict) and isinstance(part.get("text"), str):
                 (thought if part.get("thought") is True else said).append(part["text"])

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import socket
+import sys
 
 import pytest
 
-from vlmfail.core import ModelFault, UsageError
+from vlmfail.core import MissingDependencyError, ModelFault, UsageError
 from vlmfail.models.providers.adapter import Fault
 from vlmfail.models.providers.claude import claude_version
 from vlmfail.models.sent_pictures import SentPicture
@@ -326,3 +328,26 @@ def test_the_own_key_goes_to_the_own_host(monkeypatch):
     pool = client._client._transport._pool
     assert pool._max_connections == 300
     asyncio.run(client.close())
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'vlmfail\[anthropic\]'"):
+        adapter()
+
+
+def test_a_server_that_is_not_there():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+    async def talk():
+        one = adapter("claude-haiku-4-5" + f"@http://127.0.0.1:{port}")
+        client = one.connect(connections=1)
+        try:
+            await one.send(client, "What?", (), one.parameters(), seed=0, timeout=5)
+        except Exception as error:
+            return one.fault(error)
+        finally:
+            await one.close(client)
+
+    assert asyncio.run(talk()).kind == "connection"

@@ -3,11 +3,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import pickle
+import socket
+import sys
 import time
 
 import pytest
 
-from vlmfail.core import ModelFault, UsageError
+from vlmfail.core import MissingDependencyError, ModelFault, UsageError
 from vlmfail.models.providers.adapter import Fault
 from vlmfail.models.sent_pictures import SentPicture
 from vlmfail.models.specs import parse_spec
@@ -313,3 +315,55 @@ def test_the_region(monkeypatch):
     assert client.meta.endpoint_url == one.base_url
     assert client.meta.config.max_pool_connections == 300
     client.close()
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'vlmfail\[bedrock\]'"):
+        adapter()
+
+
+def test_a_server_that_is_not_there():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+    async def talk():
+        one = adapter(CLAUDE + f"@http://127.0.0.1:{port}")
+        client = one.connect(connections=1)
+        try:
+            await one.send(client, "What?", (), one.parameters(), seed=0, timeout=5)
+        except Exception as error:
+            return one.fault(error)
+        finally:
+            await one.close(client)
+
+    assert asyncio.run(talk()).kind == "connection"
+
+
+@pytest.mark.parametrize("token", [None, "bearer-" + PLANTED])
+def test_the_own_host_is_sent_signed_requests(monkeypatch, token):
+    awsrequest = pytest.importorskip("botocore.awsrequest")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    if token:
+        monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", token)
+    seen = []
+
+    class Body:
+        def stream(self, **_):
+            return iter([b'{"output": {"message": {"content": [{"text": "B"}]}}}'])
+
+    def instead_of_sending(request, **_):
+        seen.append((request.url, request.headers["Authorization"].decode()))
+        return awsrequest.AWSResponse(request.url, 200, {}, Body())
+
+    async def talk():
+        one = adapter()
+        client = one.connect(connections=1)
+        client.meta.events.register("before-send.bedrock-runtime.Converse", instead_of_sending)
+        return one.read(await one.send(client, "What?", (), {}, seed=0, timeout=5))
+
+    assert asyncio.run(talk()).text == "B"
+    ((url, authorization),) = seen
+    assert url.startswith("https://bedrock-runtime.eu-west-1.amazonaws.com/model/")
+    assert authorization.startswith("Bearer " if token else "AWS4-HMAC-SHA256 Credential=id-")
+    assert "secret-" + PLANTED not in authorization

@@ -3,10 +3,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import pickle
+import socket
+import sys
 
 import pytest
 
-from vlmfail.core import ModelFault, UsageError
+from vlmfail.core import MissingDependencyError, ModelFault, UsageError
 from vlmfail.models.providers.adapter import Fault
 from vlmfail.models.sent_pictures import SentPicture
 from vlmfail.models.specs import parse_spec
@@ -310,3 +312,26 @@ def test_no_key_is_kept(monkeypatch):
     assert options.httpx_async_client._transport._pool._max_connections == 300
     asyncio.run(one.close(client))
     assert options.httpx_async_client.is_closed
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "google.genai", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'vlmfail\[google\]'"):
+        adapter()
+
+
+def test_a_server_that_is_not_there():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+    async def talk():
+        one = adapter("gemini-2.5-flash" + f"@http://127.0.0.1:{port}")
+        client = one.connect(connections=1)
+        try:
+            await one.send(client, "What?", (), one.parameters(), seed=0, timeout=5)
+        except Exception as error:
+            return one.fault(error)
+        finally:
+            await one.close(client)
+
+    assert asyncio.run(talk()).kind == "connection"
