@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -321,3 +322,24 @@ def test_without_json_it_says_where_and_how_and_sigterm_ends_it():
     finally:
         process.kill()
         process.communicate()
+
+
+TRIALS = "SELECT key, idx, outcome, answer, expected, reply, picture, prompt, options FROM trials"
+
+
+def test_a_search_through_the_server_equals_one_without_it(tiny, cli, tmp_path, monkeypatch):
+    monkeypatch.setenv("VLMFAIL_REPLIES", "off")
+
+    def evaluations(model, out):
+        shown = cli(
+            "search", "world.py:Small", "-s", "random", "-m", model, "--budget", 24, "--trials", 2,
+            "--concurrency", 4, "--no-report", "--out", out, "--json",
+        )  # fmt: skip
+        assert shown.code == 0, shown.err
+        with contextlib.closing(sqlite3.connect(tmp_path / out / "trials.sqlite")) as database:
+            return shown.json["outcomes"], sorted(database.execute(TRIALS))
+
+    direct = evaluations("tiny-vlm", "direct")
+    served = evaluations(f"openai:tiny-vlm@{tiny[1]}", "served")
+    assert direct == served
+    assert min(direct[0]["pass"], direct[0]["fail"]) > 3
