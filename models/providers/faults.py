@@ -1,206 +1,41 @@
 """From a provider's error to what it means for a run: status, code and body, never one alone.
 
-The tables are ours, gathered from the providers' published error references; the names of codes
-are compared without case and punctuation, since vendors spell one code in several ways.
+`fault_tables` holds what the vendors say, `connection_faults` what the SDKs raise instead of an
+answer, `waits` how long a provider asks to wait.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from email.utils import parsedate_to_datetime
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from .adapter import Fault, FaultKind
-
-LONGEST_TEXT = 2000
-"""Characters kept of a provider's words."""
-
-FILTER_CODES = (
-    "contentfilter",  # OpenAI, Azure, Moonshot
-    "contentpolicy",  # OpenAI, OpenRouter
-    "responsibleaipolicy",  # Azure, the inner error
-    "moderation",  # OpenAI's image models, several compatible servers
-    "datainspectionfailed",  # DashScope
-    "sensitivecontent",  # Volcengine: Input/OutputText/ImageSensitiveContentDetected
-    "prohibitedcontent",  # Google
-    "contentblocked",
-    "promptblocked",
-    "contentviolation",
-    "safety",
-    "guardrail",  # Bedrock
+from .connection_faults import connection_fault
+from .fault_tables import (
+    AUTH_CODES,
+    AUTH_WORDS,
+    BOTH,
+    CONTENT,
+    FILTER_CODES,
+    FILTER_WORDS,
+    LAST_CODES,
+    LONGEST_TEXT,
+    MISSING_CODES,
+    MISSING_WORDS,
+    NOT_A_NAME,
+    OVERLOAD_CODES,
+    OVERLOAD_WORDS,
+    QUOTA_CODES,
+    QUOTA_WORDS,
+    RATE_CODES,
+    REFUSED_WORDS,
+    STATUSES,
 )
+from .waits import asked_wait, retry_after
 
-FILTER_WORDS = (
-    r"blocked by (?:our |the )?content[ _-]filter",  # Anthropic, Bedrock
-    r"content management policy",  # Azure
-    r"content[ _-](?:policy|safety) (?:violation|polic)",
-    r"flagged as potentially violating",  # OpenAI
-    r"input was flagged",  # OpenRouter
-    r"violat\w+ (?:our |the )?(?:usage|content|safety) (?:polic|guideline)",  # OpenAI, xAI
-    r"rejected (?:by|as a result of) (?:our |the )?safety system",  # OpenAI
-    r"inappropriate content",  # DashScope
-    r"content exists risk",  # DeepSeek
-    r"considered high risk",  # Moonshot
-    r"(?:unsafe|sensitive) content|sensitive (?:information|words)|敏感内容",  # Zhipu, Volcengine
-)
-
-RATE_CODES = ("throttl", "ratelimit", "toomanyrequests", "ratequota")
-
-QUOTA_CODES = (
-    "insufficientquota",  # OpenAI
-    "exceededcurrentquota",  # Moonshot
-    "billing",  # OpenAI (two codes), Anthropic
-    "insufficientbalance",
-    "insufficientcredit",
-    "creditbalance",
-    "paymentrequired",
-    "arrearage",  # DashScope
-    "freetieronly",  # DashScope
-    "overdue",  # Volcengine
-    "servicequotaexceeded",  # Bedrock
-    "quotaexhausted",
-)
-
-QUOTA_WORDS = (
-    r"credit balance is too low",  # Anthropic
-    r"reached your specified (?:\w+ )?api usage limits?",  # Anthropic
-    r"exceeded your current quota",  # OpenAI without its code
-    r"(?:insufficient|not enough|out of|requires more) (?:account )?(?:balance|credits?|funds?)",
-    r"\bno (?:credits?|funds)\b",
-    r"billing (?:hard )?limit|billing is not|payment (?:is )?required|in arrears|overdue",
-    r"(?:monthly|total|spend(?:ing)?) (?:spend(?:ing)? )?limit",
-    r"key limit exceeded",  # OpenRouter
-    r"\bper[ -]day\b|\bdaily (?:request |token |usage )?(?:quota|limit)",
-)
-
-OVERLOAD_CODES = ("overload", "unavailable", "modelnotready", "capacity", "serverbusy")
-OVERLOAD_WORDS = (r"\boverloaded\b|at capacity|server is busy|is (?:currently )?loading",)
-
-AUTH_CODES = (
-    "invalidapikey",
-    "apikeyinvalid",
-    "incorrectapikey",
-    "authentication",
-    "unauthorized",
-    "unauthenticated",
-    "permission",
-    "accessdenied",
-    "forbidden",
-    "unrecognizedclient",  # Bedrock: no such key
-    "invalidsignature",
-    "expiredtoken",
-    "invalidclienttoken",
-    "optinrequired",
-)
-AUTH_WORDS = (
-    r"api[ _-]key (?:is )?(?:not valid|invalid|expired|missing)",
-    r"(?:invalid|incorrect|missing) (?:x-)?api[ _-]key",
-    r"location is not supported",  # Google
-)
-
-MISSING_CODES = ("modelnotfound", "modelnotexist", "notfound", "nosuchmodel", "deploymentnotfound")
-MISSING_WORDS = (
-    r"model [^.]{0,120}(?:does not exist|not exist\b|was not found|is not found)",
-    r"not a valid model",  # OpenRouter
-    r"model identifier is invalid",  # Bedrock
-    r"is not found for api version",  # Google
-    r"on-demand throughput is ?n.t supported",  # Bedrock: only inference profiles can be asked
-)
-
-LAST_CODES: dict[str, FaultKind] = {
-    "timeout": "server",
-    "deadlineexceeded": "server",
-    "internal": "server",
-    "servererror": "server",
-    "apierror": "server",
-    "resourceexhausted": "rate_limit",
-    "badgateway": "server",
-    "toolarge": "bad_request",
-    "invalid": "bad_request",
-    "badrequest": "bad_request",
-    "validation": "bad_request",
-    "failedprecondition": "bad_request",
-}
-"""Codes that tell a kind only when the status tells none: an error inside a response with 200."""
-
-STATUSES: dict[int, FaultKind] = {
-    301: "not_found",  # redirects are not followed: the address is another one
-    302: "not_found",
-    307: "not_found",
-    308: "not_found",
-    401: "auth",
-    402: "quota",
-    403: "auth",
-    404: "not_found",
-    405: "not_found",
-    407: "auth",
-    408: "server",
-    409: "server",
-    410: "not_found",
-    424: "server",
-    425: "overload",
-    429: "rate_limit",
-    499: "server",
-    503: "overload",
-    529: "overload",
-}
-
-REFUSED_CODES = ("unsupported", "unknownparameter", "unknownfield", "extraforbidden")
-
-_NAME = r"['\"`]?([A-Za-z_][\w.]*\w)['\"`]?"
-REFUSED_WORDS = (
-    rf"{_NAME}: extra inputs are not permitted",
-    rf"(?:unsupported|unknown|unrecognized|unexpected|invalid) "
-    rf"(?:request )?(?:parameter|argument|field|name|keyword argument|value)s?"
-    rf"(?: supplied| found)?(?: for)?:? {_NAME}",
-    rf"{_NAME} does not support",
-    rf"{_NAME}:? (?:is|are) (?:not supported|unsupported|deprecated|not permitted|not allowed)",
-    rf"does not support (?:the )?(?:parameter )?{_NAME}",
-    rf"{_NAME} (?:may|can|must) only be (?:set|used)",
-)
-"""How a refused parameter is named when no field of the error names it."""
-
-BOTH = r"temperature['\"`]? and ['\"`]?top_?p['\"`]? cannot both"
-
-CONTENT = frozenset({"messages", "model", "input", "contents", "content", "prompt", "image_url"})
-"""Fields of a request that are no parameters: an error about them is this request's."""
-
-NOT_A_NAME = frozenset(
-    {"model", "models", "it", "this", "that", "content", "image", "images", "which", "input", "for"}
-)
-
-_AGAIN = re.compile(
-    r"(?:try again|retry)(?:ing)? (?:in|after) "
-    r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?) ?(ms|milliseconds|s|seconds?|minutes?)\b)?",
-    re.IGNORECASE,
-)
-_UNITS = {"ms": 1e-3, "milliseconds": 1e-3, "minute": 60.0, "minutes": 60.0}
-
-
-def retry_after(headers: Mapping[str, str] | None) -> float | None:
-    """Return how many seconds the provider asks to wait; None when it does not say.
-
-    Reads ``retry-after-ms`` and ``retry-after`` (seconds or an HTTP date, counted from the
-    response's own ``date``, so that a wrong clock here does no harm). The ``x-ratelimit-reset-*``
-    headers are left alone: they tell when a limit is *whole* again, not when the next request may
-    come.
-    """
-    if headers is None:
-        return None
-    known = {str(name).lower(): str(value).strip() for name, value in headers.items()}
-    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
-        seconds = _number(known.get(name))
-        if seconds is not None:
-            return max(0.0, seconds * unit)
-    until = _date(known.get("retry-after"))
-    if until is None:
-        return None
-    now = _date(known.get("date"))
-    return max(0.0, until - (time.time() if now is None else now))
+__all__ = ["classify", "connection_fault", "error_text", "refused_parameter", "retry_after"]
 
 
 def classify(
@@ -235,7 +70,7 @@ def classify(
         if parameter is not None:
             kind = "unsupported"
     if retry_after is None and kind in ("rate_limit", "overload"):
-        retry_after = _asked(body, text)
+        retry_after = asked_wait(_error(body), text)
     code = next((code for code in codes if not code.isdecimal()), None)
     return Fault(
         kind,
@@ -430,108 +265,3 @@ def _has(codes: Iterable[str], known: Sequence[str]) -> bool:
 
 def _says(text: str, patterns: Sequence[str]) -> bool:
     return any(re.search(pattern, text) for pattern in patterns)
-
-
-def _asked(body: Any, text: str) -> float | None:
-    """Return the wait that a body asks for: Google's RetryInfo, or "try again in 20s"."""
-    error = _error(body)
-    if isinstance(error, dict):
-        for detail in _dicts(error.get("details")):
-            delay = detail.get("retryDelay")
-            seconds = _number(delay.removesuffix("s")) if isinstance(delay, str) else None
-            if seconds is not None:
-                return max(0.0, seconds)
-    found = _AGAIN.search(text)
-    if found is None or not any(found.groups()):
-        return None
-    hours, minutes, amount, unit = found.groups()
-    last = float(amount or 0) * _UNITS.get((unit or "s").lower(), 1.0)
-    return 3600.0 * int(hours or 0) + 60.0 * int(minutes or 0) + last
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        value = float(text) if text else math.nan
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
-
-
-def _date(text: str | None) -> float | None:
-    try:
-        return parsedate_to_datetime(text).timestamp() if text else None
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
-EXCEPTIONS: dict[str, FaultKind] = {
-    # The first name that a class or one of its bases bears; causes are asked before wrappers.
-    "ConnectTimeout": "connection",
-    "ConnectTimeoutError": "connection",
-    "PoolTimeout": "connection",
-    "LocalProtocolError": "bad_request",
-    "UnsupportedProtocol": "not_found",
-    "InvalidURL": "not_found",
-    "TooManyRedirects": "not_found",
-    "ReadTimeoutError": "timeout",
-    "TimeoutException": "timeout",
-    "APITimeoutError": "timeout",
-    "TimeoutError": "timeout",
-    "DecodingError": "server",
-    "JSONDecodeError": "server",
-    "UnicodeDecodeError": "server",
-    "ResponseParserError": "server",
-    "UnknownApiResponseError": "server",
-    "APIResponseValidationError": "server",
-    "NoCredentialsError": "auth",
-    "PartialCredentialsError": "auth",
-    "CredentialRetrievalError": "auth",
-    "CredentialsError": "auth",
-    "TokenRetrievalError": "auth",
-    "SSOError": "auth",
-    "ProfileNotFound": "auth",
-    "ParamValidationError": "bad_request",
-    "TransportError": "connection",
-    "HTTPClientError": "connection",
-    "EndpointConnectionError": "connection",
-    "APIConnectionError": "connection",
-    "ConnectionError": "connection",
-    "SSLError": "connection",
-    "gaierror": "connection",
-}
-"""Exceptions of httpx (and its fork), botocore, the SDKs and Python, by name: none is imported."""
-
-UNSAID = frozenset({"LocalProtocolError"})
-"""Exceptions whose text quotes headers, and so may quote the key."""
-
-
-def connection_fault(error: BaseException) -> Fault:
-    """Classify an exception that came instead of an answer.
-
-    A server that cannot be reached is ``connection`` also when reaching it took too long; a reply
-    that does not come is ``timeout``; one that cannot be read is ``server``.
-    """
-    chain: list[BaseException] = []
-    cause: BaseException | None = error
-    while cause is not None and cause not in chain and len(chain) < 10:
-        chain.append(cause)
-        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
-    for link in reversed(chain):
-        names = [base.__name__ for base in type(link).__mro__]
-        for name in names:
-            if name in EXCEPTIONS:
-                return Fault(EXCEPTIONS[name], _exception_text(error, link, names))
-    return Fault("unknown", _exception_text(error, error, []))
-
-
-def _exception_text(error: BaseException, cause: BaseException, names: Sequence[str]) -> str:
-    if UNSAID.intersection(names):
-        return f"{type(cause).__name__}: a header holds characters that it must not hold"
-    parts = []
-    for link in (error,) if cause is error else (error, cause):
-        try:
-            said = " ".join(str(link).split())
-        except Exception:
-            said = ""
-        parts.append(f"{type(link).__name__}: {said}" if said else type(link).__name__)
-    return " <- ".join(parts)[:LONGEST_TEXT]
