@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
@@ -229,9 +230,10 @@ class Evaluator(Generic[C]):
     def _cancel(self, futures: Sequence[Future[Any]]) -> None:
         """End the requests in flight, of a model that can."""
         cancel = getattr(self.model, "cancel", None)
-        while callable(cancel) and wait(futures, timeout=0).not_done:
+        # Again and again: a thread may be about to begin what it took from the queue.
+        while callable(cancel) and any(future.running() for future in futures):
             cancel()
-            wait(futures, timeout=0.1)
+            time.sleep(0.05)
 
     def _ask(self, prepared: PreparedTrial) -> TrialRecord | None:
         """Ask and store at once; return None when a cap forbids the request."""

@@ -154,7 +154,7 @@ class Ledger:
             if usage.requests:
                 self._unknown_tokens += None in known
                 self._unknown_dollars += usage.dollars is None
-            if tokens or usage.dollars is not None or not usage.requests:
+            if settled and (tokens or usage.dollars is not None or not usage.requests):
                 self._known = True
             self._dearest_tokens = max(self._dearest_tokens, tokens)
             self._dearest_dollars = max(self._dearest_dollars, usage.dollars or 0.0)

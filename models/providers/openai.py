@@ -6,18 +6,20 @@ vLLM, SGLang, Ollama, OpenRouter, NIM and others take ``openai:MODEL@http://host
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from typing import Any
 
-from ...core import MissingDependencyError, ModelFault, Usage, UsageError
+from ...core import Usage, UsageError
 from ..sent_pictures import OPENAI_LIMITS, SentPicture
 from ..specs import ModelSpec
 from .adapter import Fault, Words
 from .faults import classify, connection_fault, retry_after
+from .keys import key_names, need_key, present_keys
+from .packages import need_package
+from .tokens import count
 
 ADDRESS = "https://api.openai.com/v1"
-KEY = "OPENAI_API_KEY"
+KEYS = ("OPENAI_API_KEY",)
 
 OPTIONS = (
     "thinking",
@@ -37,9 +39,6 @@ OPTIONS = (
 RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 """Names of one parameter: OpenAI's newer models refuse the old one, older servers the new one."""
 
-NO_KEY = "none"
-"""What a server of one's own is sent in place of a key."""
-
 
 class OpenAIAdapter:
     """Chat completions over the official SDK (`Adapter`)."""
@@ -54,10 +53,7 @@ class OpenAIAdapter:
             MissingDependencyError: Without the package ``openai``.
             UsageError: For an option that it does not have.
         """
-        try:
-            import openai  # noqa: F401
-        except ImportError as error:
-            raise MissingDependencyError("openai", "openai", f"the model {spec.text!r}") from error
+        need_package("openai", "openai", "openai", spec)
         spec.check_options(OPTIONS)
         if isinstance(spec.thinking, int):
             raise UsageError(
@@ -99,40 +95,33 @@ class OpenAIAdapter:
             return None  # a reply without a limit is not what was asked for
         return rest
 
-    def _key(self) -> str | None:
-        name = self.spec.key_env or (KEY if self.spec.base_url is None else None)
-        return os.environ.get(name) if name else NO_KEY
-
     def secrets(self) -> tuple[str, ...]:
         """Return the key's present value."""
-        key = self._key()
-        return (key,) if key and key != NO_KEY else ()
+        return present_keys(key_names(self.spec, KEYS, ADDRESS))
 
     def connect(self, *, connections: int) -> Any:
         """Return an `openai.AsyncOpenAI`.
 
-        OpenAI's own key goes to OpenAI alone: another address gets none unless ``key_env`` names
-        it.
+        OpenAI's own key, organisation and project go to OpenAI alone: another address gets no key
+        unless ``key_env`` names one.
         """
         import httpx
         import openai
 
-        key = self._key()
-        if not key:
-            name = self.spec.key_env or KEY
-            raise ModelFault(
-                f"the model {self.spec.text!r} needs a key, and ${name} is not set: "
-                f"export {name}=..."
-            )
+        key = need_key(self.spec, KEYS, ADDRESS)
         limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-        # No organisation or project from the environment: those of a foreign server would be told.
-        return openai.AsyncOpenAI(
+        # A redirect is a request more than was counted, and carries the prompt elsewhere.
+        http = openai.DefaultAsyncHttpxClient(limits=limits, follow_redirects=False)
+        client = openai.AsyncOpenAI(
             api_key=key,
             base_url=self.base_url,
             max_retries=0,
             timeout=httpx.Timeout(self.spec.timeout + 5),
-            http_client=openai.DefaultAsyncHttpxClient(limits=limits),
+            http_client=http,
         )
+        if not set(KEYS) & set(key_names(self.spec, KEYS, ADDRESS)):
+            client.organization = client.project = None
+        return client
 
     async def send(
         self,
@@ -225,25 +214,20 @@ def _usage(usage: Any) -> tuple[Usage, int | None]:
     """Return (usage, cached tokens); what is not said is unknown."""
     if not isinstance(usage, dict):
         return Usage(), None
-    prompt = _count(usage.get("prompt_tokens"))
-    completion = _count(usage.get("completion_tokens"))
-    total = _count(usage.get("total_tokens"))
-    reasoning = _count(_part(usage, "completion_tokens_details", "reasoning_tokens"))
+    prompt = count(usage.get("prompt_tokens"))
+    completion = count(usage.get("completion_tokens"))
+    total = count(usage.get("total_tokens"))
+    reasoning = count(_part(usage, "completion_tokens_details", "reasoning_tokens"))
     # Some services count reasoning beside the completion; the total tells which.
     beside = (prompt or 0) + (completion or 0) + (reasoning or 0)
     if reasoning and completion is not None and total == beside:
         completion += reasoning
-    cached = _count(_part(usage, "prompt_tokens_details", "cached_tokens"))
+    cached = count(_part(usage, "prompt_tokens_details", "cached_tokens"))
     if cached is None:
-        cached = _count(usage.get("prompt_cache_hit_tokens"))
+        cached = count(usage.get("prompt_cache_hit_tokens"))
     return Usage(0, prompt, completion), cached
 
 
 def _part(usage: Mapping[str, Any], group: str, name: str) -> Any:
     part = usage.get(group)
     return part.get(name) if isinstance(part, dict) else None
-
-
-def _count(value: Any) -> int | None:
-    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    return value if whole else None
