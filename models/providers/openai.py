@@ -105,18 +105,20 @@ class OpenAIAdapter:
         OpenAI's own key, organisation and project go to OpenAI alone: another address gets no key
         unless ``key_env`` names one.
         """
-        import httpx
         import openai
 
         key = need_key(self.spec, KEYS, ADDRESS)
-        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+        # The SDK's own kind of limits: which library carries its requests is its business.
+        limits = type(openai.DEFAULT_CONNECTION_LIMITS)(
+            max_connections=connections, max_keepalive_connections=connections
+        )
         # A redirect is a request more than was counted, and carries the prompt elsewhere.
         http = openai.DefaultAsyncHttpxClient(limits=limits, follow_redirects=False)
         client = openai.AsyncOpenAI(
             api_key=key,
             base_url=self.base_url,
             max_retries=0,
-            timeout=httpx.Timeout(self.spec.timeout + 5),
+            timeout=self.spec.timeout + 5,
             http_client=http,
         )
         if not set(KEYS) & set(key_names(self.spec, KEYS, ADDRESS)):
