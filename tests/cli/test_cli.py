@@ -13,7 +13,18 @@ def test_version_and_help(cli):
     assert cli("--version").out.strip() == f"vlmfail {vlmfail.__version__}"
     shown = cli()
     assert shown.code == 0
-    for verb in ("list", "preview", "search", "resume", "replay", "runs", "report"):
+    for verb in (
+        "list",
+        "preview",
+        "search",
+        "resume",
+        "replay",
+        "runs",
+        "report",
+        "estimate",
+        "doctor",
+        "serve",
+    ):
         assert verb in shown.out
         help_text = cli(verb, "--help")
         assert help_text.code == 0
