@@ -142,7 +142,7 @@ STATUSES: dict[int, FaultKind] = {
     529: "overload",
 }
 
-_NAME = r"['\"`]?([A-Za-z_][\w.]*\w)['\"`]?"
+_NAME = r"(?<![\w.])['\"`]?([A-Za-z_][\w.]{0,60}\w)['\"`]?"
 REFUSED_WORDS = (
     rf"{_NAME}: extra inputs are not permitted",
     rf"(?:unsupported|unknown|unrecognized|unexpected|invalid) "
