@@ -224,7 +224,10 @@ class HuggingFaceVLM:
                 dtype = self.spec.dtype or "auto"
                 processor, model = local_weights.load(self.checkpoint, dtype, device)
                 with local_weights.explained(self.checkpoint):
-                    self._generator = Generator(processor, model, self.spec, self.max_tokens)
+                    generator = Generator(processor, model, self.spec, self.max_tokens)
+                    if self.batch > 1:
+                        generator.check_padding()
+                self._generator = generator
             except VLMFailError as error:
                 self._fault = str(error)
                 if not isinstance(error, ModelFault):

@@ -18,6 +18,9 @@ THINKING_TAGS = ("<think>", "</think>", "<thinking>", "</thinking>")
 """Kept in a reply's text even where a tokenizer calls them special: the parser strips them."""
 
 
+LEAST_AGREEMENT = 0.98
+"""Correlation of a prompt's scores alone and in a batch, below which padding is no rounding."""
+
 _SWITCHES = ("enable_thinking", "thinking", "reasoning_effort", "thinking_budget")
 
 
@@ -51,8 +54,8 @@ class Template:
     """How a processor's prompts are written.
 
     With a chat template: one user message, pictures first, then the text. Without one: the
-    processor's picture token once per picture, a line break, the text (a processor that has no
-    such token places pictures itself: then the text alone).
+    processor's picture token once per picture, a line break, the text; for a processor that places
+    pictures itself, the text alone.
     """
 
     def __init__(self, processor: Any, spec: ModelSpec) -> None:
@@ -69,7 +72,8 @@ class Template:
         self.source: str | None = found
         self.switches = thinking_switches(spec, self.source)
         self.bos = getattr(tokenizer, "bos_token", None)
-        self.picture = getattr(processor, "image_token", None) or ""
+        token = getattr(processor, "image_token", None)
+        self.picture = "" if token is None else str(token)
         self.in_parts = True
         if self.source is not None:
             # Templates of plain language models take text alone and would print the parts' repr.
@@ -83,6 +87,8 @@ class Template:
                     f"model {spec.text!r}: its chat template drops the picture, so that its "
                     "answers would be blind"
                 )
+        elif self.picture and self._places_pictures():
+            self.picture = ""
 
     @property
     def kind(self) -> str:
@@ -102,6 +108,20 @@ class Template:
             return probe in self._chat(1, probe)
         except Exception:
             return False
+
+    def _places_pictures(self) -> bool:
+        """Return whether the processor puts picture tokens before a text that has none."""
+        from PIL import Image
+
+        token = self.processor.tokenizer.convert_tokens_to_ids(self.picture)
+        asked = Asked([Image.new("RGB", (64, 64))], "?", 0)
+        written, self.picture = self.picture, ""
+        try:
+            return token in self.tokenize([asked])["input_ids"][0].tolist()
+        except Exception:
+            return False  # the count of tokens and of pictures does not agree
+        finally:
+            self.picture = written
 
     def _plain(self, pictures: int, prompt: str) -> str:
         return f"{self.picture * pictures}\n{prompt}" if self.picture and pictures else prompt
@@ -141,7 +161,7 @@ def template_variables(template: str) -> set[str]:
     # A tag of transformers' own, which marks what the assistant says.
     template = re.sub(r"\{%-?\s*(?:end)?generation\s*-?%\}", "", template)
     try:
-        parsed = jinja2.Environment(extensions=["jinja2.ext.loopcontrols"]).parse(template)  # noqa: S701 - parsed, never rendered
+        parsed = jinja2.Environment(extensions=["jinja2.ext.loopcontrols"]).parse(template)
     except jinja2.TemplateSyntaxError:
         return set()
     return meta.find_undeclared_variables(parsed)
@@ -244,34 +264,61 @@ class Generator:
             UsageError: When prompt and pictures are longer than the model takes.
             ModelFault: When the pictures do not reach the model, or it computes no numbers.
         """
-        import torch
-        from transformers import LogitsProcessorList
-
         inputs = self.template.tokenize(asked)
         self._check_inputs(asked, inputs)
         length = int(inputs["input_ids"].shape[1])
         allowed = self._allowed(length)
         choosing = _Choosing([one.seed for one in asked], self.spec, stopping)
-        device, dtype = self.model.device, self.model.dtype
-        extra = {"tokenizer": self.tokenizer} if self.settings.stop_strings else {}
-        with torch.inference_mode():
-            out = self.model.generate(
-                **inputs.to(device, dtype=dtype),
-                generation_config=self.settings,
-                max_new_tokens=allowed,
-                logits_processor=LogitsProcessorList([*choosing.warpers(), choosing]),
-                **extra,
-            )
-        ids = inputs["input_ids"].to(out.device)
-        if out.shape[1] >= length and bool((out[:, :length] == ids).all()):
-            out = out[:, length:]
-        elif getattr(self.model.config, "is_encoder_decoder", False):
-            out = out[:, 1:]
+        out = self._forward(inputs, allowed, [*choosing.warpers(), choosing])
+        # Some models give the prompt back, whole or in part: what was chosen is the end of a row.
+        out = out[:, out.shape[1] - choosing.steps :]
         mask = inputs.get("attention_mask")
         sizes = [length] * len(asked) if mask is None else mask.sum(dim=1).tolist()
         return [
             self._said(row, size, allowed) for row, size in zip(out.tolist(), sizes, strict=True)
         ]
+
+    def _forward(self, inputs: Any, allowed: int, steps: Sequence[Any]) -> Any:
+        import torch
+        from transformers import LogitsProcessorList
+
+        settings = copy.copy(self.settings)
+        settings.max_new_tokens = allowed
+        extra = {"tokenizer": self.tokenizer} if settings.stop_strings else {}
+        with torch.inference_mode():
+            return self.model.generate(
+                **inputs.to(self.model.device, dtype=self.model.dtype),
+                generation_config=settings,
+                logits_processor=LogitsProcessorList(steps),
+                **extra,
+            )
+
+    def check_padding(self) -> None:
+        """Refuse batches for a model that minds padding: some older ones cannot be padded.
+
+        Raises:
+            ModelFault: When a prompt beside a longer one gets other scores than alone.
+        """
+        import torch
+        from PIL import Image
+
+        picture = Image.new("RGB", (64, 64), (200, 80, 40))
+        short, long = (Asked([picture], "Is it red?" + " Yes or no?" * n, 0) for n in (0, 8))
+        kept: list[Any] = []
+
+        def keep(_: Any, scores: Any) -> Any:
+            kept.append(scores[0].double().cpu())
+            return scores
+
+        for asked in ([short], [short, long]):
+            self._forward(self.template.tokenize(asked), 1, [keep])
+        known = torch.isfinite(kept[0]) & torch.isfinite(kept[1])
+        agreement = torch.corrcoef(torch.stack(kept)[:, known])[0, 1].item()
+        if not agreement > LEAST_AGREEMENT:
+            raise ModelFault(
+                f"model {self.spec.text!r} answers otherwise beside a longer prompt (its scores "
+                f"correlate by {agreement:.2f}): it cannot be padded, use ?batch=1"
+            )
 
     def _said(self, row: list[int], input_tokens: int, allowed: int) -> Said:
         end = next((i for i, token in enumerate(row) if token in self.ends), None)
@@ -322,6 +369,7 @@ class _Choosing:
 
         self.spec = spec
         self.stopping = stopping
+        self.steps = 0
         self.rows = []
         if spec.temperature:
             # On the CPU for every device, so that a seed means the same noise on all.
@@ -343,6 +391,7 @@ class _Choosing:
         import torch
 
         self.stopping()
+        self.steps += 1
         if bool(torch.isnan(scores).any()):
             raise ModelFault(
                 f"model {self.spec.text!r} computes scores that are no numbers: its weights need "

@@ -191,19 +191,19 @@ def load(checkpoint: Checkpoint, dtype: str, device: str) -> tuple[Any, Any]:
         MissingDependencyError: When the model's processor needs torchvision.
         ModelFault: When it cannot be loaded; the text says why in one line.
     """
-    import torch
-    from transformers import (
-        MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
-        AutoConfig,
-        AutoModelForImageTextToText,
-        AutoProcessor,
-    )
-
     where: dict[str, Any] = {"trust_remote_code": False}
     if checkpoint.local:
         folder_digest(Path(checkpoint.source))
     else:
         where["revision"] = commit_of(checkpoint)
+    with explained(checkpoint):
+        import torch
+        from transformers import (
+            MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
+            AutoConfig,
+            AutoModelForImageTextToText,
+            AutoProcessor,
+        )
     with explained(checkpoint), torch.random.fork_rng(devices=[]):
         config = AutoConfig.from_pretrained(checkpoint.source, **where)
         if type(config) not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
@@ -279,6 +279,11 @@ def load_fault(checkpoint: Checkpoint, error: Exception) -> EnvironmentFault:
         return ModelFault(
             f"{source} does not fit into memory ({said}): use a smaller model, "
             "?dtype=bfloat16, or another ?device"
+        )
+    if "torchvision::" in whole or "torchvision::" in str(error.__cause__):
+        return ModelFault(
+            f"torchvision {_version('torchvision')} does not fit torch {_version('torch')}: "
+            "install the two as one pair from the same index (0.21 with 2.6, 0.28 with 2.13)"
         )
     if isinstance(error, ImportError) and "torchvision" in whole.lower():
         return MissingDependencyError("torchvision", "hf", f"the processor of {source}")

@@ -248,6 +248,26 @@ def test_the_picture_reaches_the_processor_bit_exact(folder, monkeypatch):
     assert reply.raw["sent"]["pictures"] == [{"sha256": shown.sha256, "size": [31, 17]}]
 
 
+def test_max_side_scales_what_the_processor_sees(folder):
+    shown = picture(3, (64, 32))
+    assert ask(make(folder), shown=shown).raw["sent"]["pictures"][0]["size"] == [64, 32]
+    assert ask(make(folder, max_side=16), shown=shown).raw["sent"]["pictures"][0]["size"] == [16, 8]
+
+
+def test_the_prompt_is_no_part_of_the_reply(folder, monkeypatch):
+    model = make(folder, max_tokens=3)
+    said = ask(model).text
+    generate = model._generator.model.generate
+
+    def echoing_otherwise(**inputs):
+        out = generate(**inputs)
+        out[:, 0] = 9
+        return out[:, 2:]
+
+    monkeypatch.setattr(model._generator.model, "generate", echoing_otherwise)
+    assert ask(model).text == said
+
+
 def test_usage_counts_picture_tokens_and_new_ones_and_costs_nothing(folder):
     model = make(folder)
     with_picture = ask(model).usage
@@ -322,6 +342,23 @@ def test_one_bad_prompt_in_a_batch_spoils_no_other(folder, monkeypatch):
         first, long, last = pool.map(outcome, prompts)
     assert (first, last) == tuple(ask(make(folder), prompt=p).text for p in ("stop", "red"))
     assert f"the model takes {ROOM}" in str(long)
+
+
+def test_a_model_that_minds_padding_is_refused_in_batches(folder):
+    import torch
+
+    model = make(folder, batch=2)
+    ask(model)
+    generator = model._generator
+    generator.check_padding()
+    generate = generator.model.generate
+
+    def heedless(attention_mask, **inputs):
+        return generate(attention_mask=torch.ones_like(attention_mask), **inputs)
+
+    generator.model.generate = heedless
+    with pytest.raises(ModelFault, match=r"use \?batch=1"):
+        generator.check_padding()
 
 
 def test_cancel_ends_a_generation_that_runs_and_not_the_next(folder, monkeypatch):
