@@ -208,7 +208,9 @@ def error_text(body: Any) -> str:
     if not isinstance(text, str):
         text = json.dumps(text, default=str) if text is not None else ""
     if text.lstrip()[:1] == "<":  # a proxy's page
-        text = re.sub(r"<(script|style)\b.*?</\1>|<[^<>]*>", " ", text[:8000], flags=re.S | re.I)
+        text = re.sub(
+            r"<(script|style)\b.*?(?:</\1>|\Z)|<[^<>]*>", " ", text[:8000], flags=re.S | re.I
+        )
     return " ".join(text[: 2 * LONGEST_TEXT].split())[:LONGEST_TEXT] or "no words"
 
 
