@@ -37,6 +37,8 @@ from .waits import asked_wait, retry_after
 
 __all__ = ["classify", "connection_fault", "error_text", "refused_parameter", "retry_after"]
 
+_MARKUP = re.compile(r"<(script|style)\b.*?(?:</\1>|\Z)|<[^<>]*>", re.DOTALL | re.IGNORECASE)
+
 
 def classify(
     status: int | None,
@@ -208,9 +210,7 @@ def error_text(body: Any) -> str:
     if not isinstance(text, str):
         text = json.dumps(text, default=str) if text is not None else ""
     if text.lstrip()[:1] == "<":  # a proxy's page
-        text = re.sub(
-            r"<(script|style)\b.*?(?:</\1>|\Z)|<[^<>]*>", " ", text[:8000], flags=re.S | re.I
-        )
+        text = _MARKUP.sub(" ", text[:8000])
     return " ".join(text[: 2 * LONGEST_TEXT].split())[:LONGEST_TEXT] or "no words"
 
 
