@@ -286,7 +286,7 @@ def load_fault(checkpoint: Checkpoint, error: Exception) -> EnvironmentFault:
             "install the two as one pair from the same index (0.21 with 2.6, 0.28 with 2.13)"
         )
     if isinstance(error, ImportError) and "torchvision" in whole.lower():
-        return MissingDependencyError("torchvision", "hf", f"the processor of {source}")
+        return MissingDependencyError("torchvision", "hf-vision", f"the processor of {source}")
     if isinstance(error, ImportError):
         return ModelFault(f"{source} needs a package that is not installed: {said}")
     if "trust_remote_code" in whole or "custom code" in whole:
