@@ -89,7 +89,9 @@ def estimate_run(
 
     drawn = make_renderer(domain, renderer)
     rng = np.random.default_rng(seed)
-    ledger, records, prompts = Ledger(), [], []
+    ledger = Ledger()
+    records: list[TrialRecord] = []
+    prompts: list[tuple[str, tuple[int, int]]] = []
     wanted, index = max(calls, samples if not calls else 0), 0
     while len(prompts) < wanted and index < 5 * wanted:
         prepared = prepare_trial(domain, drawn, domain.space.sample(rng), index, seed)

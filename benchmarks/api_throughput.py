@@ -211,12 +211,12 @@ def main() -> None:
     )
     print(f"most in flight at the server: {most}\n")
     with server("--delay", "0") as url:
-        found = measured(replay, url, options.replies, concurrency)
-    print(f"{options.replies} cached replies: {found['replayed_a_second']:.0f} a second\n")
+        cached = measured(replay, url, options.replies, concurrency)
+    print(f"{options.replies} cached replies: {cached['replayed_a_second']:.0f} a second\n")
     with server("--delay", "0.05", "--error-share", "0.3") as url:
-        found = measured(capped, url, 500, 8)
+        kept = measured(capped, url, 500, 8)
         counted = stats(url)["requests"]
-    print(f"max_requests=25, 8 in flight, 30 % errors: the server counted {counted}; {found}")
+    print(f"max_requests=25, 8 in flight, 30 % errors: the server counted {counted}; {kept}")
 
 
 def machine() -> str:

@@ -84,7 +84,7 @@ class OpenAIAdapter:
     def adapted(self, parameters: Mapping[str, Any], fault: Fault) -> dict[str, Any] | None:
         """Return `parameters` without the refused one, or under its other name."""
         name = fault.parameter
-        if name not in parameters:
+        if name is None or name not in parameters:
             return None
         rest = {key: value for key, value in parameters.items() if key != name}
         other = RENAMED.get(name)
@@ -121,8 +121,10 @@ class OpenAIAdapter:
             timeout=self.spec.timeout + 5,
             http_client=http,
         )
+        # $OPENAI_CUSTOM_HEADERS would be sent and not recorded.
+        client._custom_headers = {}
         if not set(KEYS) & set(key_names(self.spec, KEYS, ADDRESS)):
-            client.organization = client.project = None
+            client.organization = client.project = client.admin_api_key = None
         return client
 
     async def send(

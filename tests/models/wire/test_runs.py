@@ -278,6 +278,10 @@ def test_a_foreign_address_never_gets_the_providers_own_key(tmp_path, monkeypatc
         monkeypatch.setenv(name, KEY)
     monkeypatch.setenv("OPENAI_ORG_ID", KEY)
     monkeypatch.setenv("OPENAI_PROJECT_ID", KEY)
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", KEY)
+    for provider in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv(f"{provider}_CUSTOM_HEADERS", f"X-Planted: {KEY}")
+        monkeypatch.setenv(f"{provider}_BASE_URL", "http://127.0.0.1:9")
     with ProviderServer(Answer("ANSWER: A")) as server:
         for provider, path in (("openai", "/v1"), ("anthropic", ""), ("google", "")):
             make_model(f"{provider}:m@{server.url}{path}").answer([picture], "?", seed=0)
