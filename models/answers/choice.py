@@ -19,20 +19,20 @@ from .weighing import ABSTENTION, REFUSALS, Declared, Said, weigh
 
 _FLAGS = re.IGNORECASE
 _FILLER = re.compile(
-    r"^(?:(?:(?!-[0-9])[^\w!?¬≠✗✘❌✖🚫☒\\/])+"
+    r"^(?:(?:(?!-[0-9])[^\w!?¬≠✗✘❌✖🚫☒/])+"
     r"|(?:most\s+likely|therefore|clearly|definitely|probably|simply|to|the|option|choice|letter"
     r"|action|answer|(?:correct|best|right|safest|final)(?=\s+(?:option|choice|letter|action))"
     r"|(?:I|we|you)\s+(?:would|should|must|will|choose|pick|select)|choose|pick|select)\b(?=\W))",
     _FLAGS,
 )
-_LETTER = r"([A-Za-z])(?![A-Za-z0-9_'\u00c0-\u024f\u0300-\u036f])"
+_LETTER = r"([A-Za-z])(?![A-Za-z0-9_\u00c0-\u024f\u0300-\u036f]|'\w)"
 _MARKS = r"[\s\"')\](\[]*"
 _JOIN = _MARKS + r"(?:[,;/&|+>]|or\b|and\b|to\b|then\b|until\b)+(?:\s*(?:or|and|maybe|perhaps)\b)*"
 _JOINED = re.compile(_JOIN + r"[\s(\[\"']*", _FLAGS)
 _JOINED_LETTER = re.compile(_JOIN + r"(?:\s*(?:option|choice)\b)?" + _MARKS + _LETTER, _FLAGS)
 _WEAKLY_JOINED_LETTER = re.compile(r"[\s\"')\](\[]*[-–—]?[\s\"')\](\[]*" + _LETTER)
-_REASON = re.compile(r"\s*(?:$|[^\w\s']|(?:because|since|as|or|and)\b)", _FLAGS)
-_END = re.compile(r"\s*(?:$|[^\w\s'&/+]|(?:because|since|as)\b)", _FLAGS)
+_REASON = re.compile(r"\s*(?:$|[^\w\s']|'(?!\w)|(?:because|since|as|or|and)\b)", _FLAGS)
+_END = re.compile(r"\s*(?:$|[^\w\s'&/+]|'(?!\w)|(?:because|since|as)\b)", _FLAGS)
 _MEANING = re.compile(
     r"[^\w]*(?:i\.?e\.?|that\s+is|which\s+(?:is|means)|meaning|namely)?[^\w]*", _FLAGS
 )

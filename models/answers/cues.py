@@ -7,13 +7,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from .marks import plain, unwrap
+from .marks import plain, unescaped, unwrap
 
 LONGEST_PAYLOAD = 1000
 """Characters read after "ANSWER:": a runaway reply must not cost the square of its length."""
 
+LONGEST_BOX = 300
+"""Characters in a box beyond which it is no answer."""
+
 _FLAGS = re.IGNORECASE
 _BOX = re.compile(r"(?:\\fboxed|\\?\bboxed|\x08oxed)\s{0,9}\{")  # \x08: "\b" read as an escape
+_BRACE = re.compile(rf"(?P<box>{_BOX.pattern})|[{{}}]")
 _OPEN_OR_CLOSE = re.compile(
     r"<(?:final_)?answer>|<\|begin_of_box\|>|(?P<close></(?:final_)?answer>|<\|end_of_box\|>)",
     _FLAGS,
@@ -67,8 +71,7 @@ _HYPOTHESIS = re.compile(
     r"(?:if|unless|suppose|supposing|assuming|imagine|were|had)\b",
     _FLAGS,
 )
-_BLANK = re.compile(r"\s*")
-_QUOTES = re.compile(r"[\"' \t]*\s*")
+_BLANK = re.compile(r"(?:[^\S\n]*[({\[<|>\-]{0,9}[^\S\n]*\n)*\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def explicit(text: str, clean: Callable[[str], str] = plain) -> Iterator[Payload
         text: A reply without its thinking.
         clean: Takes the marks out of a text.
     """
-    text = unwrap(text)
+    text = unwrap(unescaped(text))
     boxes = list(_boxes(text))
     for begin, end in boxes:
         yield Payload(clean(text[begin:end])[:LONGEST_PAYLOAD], "box")
@@ -136,27 +139,23 @@ def _rest(text: str, start: int, limit: int) -> str:
     """Return the rest of the line from `start`, or the next line when that is empty."""
     begin = _BLANK.match(text, start, limit)
     first = start if begin is None else begin.end()
-    if text[first : first + 1] not in {'"', "'"}:
-        quotes = _QUOTES.match(text, start, limit)
-        first = start if quotes is None else quotes.end()
     last = min(limit, first + LONGEST_PAYLOAD)
     end = text.find("\n", first, last)
     return text[first : last if end < 0 else end]
 
 
 def _boxes(text: str) -> Iterator[tuple[int, int]]:
-    r"""Yield the spans inside ``\boxed{...}``, braces in it balanced."""
-    after = 0
-    for match in _BOX.finditer(text):
-        if match.start() < after:
-            continue
-        depth = 1
-        for i in range(match.end(), min(len(text), match.end() + 300)):
-            depth += {"{": 1, "}": -1}.get(text[i], 0)
-            if depth == 0:
-                yield match.end(), i
-                after = i
-                break
+    r"""Yield the spans inside ``\boxed{...}``, braces in it balanced; of nested ones the inner."""
+    opened: list[int | None] = []  # where the text of an open box begins, None for other braces
+    last = -1
+    for match in _BRACE.finditer(text):
+        if match[0] != "}":
+            opened.append(match.end() if match["box"] else None)
+        elif opened:
+            begin = opened.pop()
+            if begin is not None and begin > last and match.start() - begin <= LONGEST_BOX:
+                yield begin, match.start()
+                last = begin
 
 
 def _opened(text: str, boxes: list[tuple[int, int]]) -> str:

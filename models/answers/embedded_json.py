@@ -6,14 +6,19 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
+
+from ..replies import printable
 
 BROKEN = object()
 """Stands in a decoded value for what strict JSON lacks: NaN, 1e999, a key said twice."""
 
-_START = re.compile(r"[{\[]")
+_START = re.compile(r"\{(?=\s{0,99}[\"}])|\[(?=\s{0,99}[\[{\"\]0-9tfn-])")
 _TRAILING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|,(?=\s{0,99}[}\]])")
-_LONGEST_REPAIR = 20_000
+
+LONGEST_OBJECT = 50_000
+"""Characters of an object or list beyond which it is not looked at."""
 
 
 def embedded(text: str) -> Iterator[tuple[Any, int, int]]:
@@ -34,23 +39,20 @@ def embedded(text: str) -> Iterator[tuple[Any, int, int]]:
         if match is None:
             return
         start = match.start()
+        piece = text[start : start + LONGEST_OBJECT]
+        value, length = None, 0
         try:
-            value, end = decoder.raw_decode(text, start)
+            value, length = decoder.raw_decode(piece)
         except json.JSONDecodeError as error:
-            work -= error.pos - start + 20
-            value, end = None, start
-            around = text[max(start, error.pos - 100) : error.pos + 100]
-            if re.search(r",\s{0,99}[}\]]", around) and work > 0:
-                piece = text[start : start + _LONGEST_REPAIR]
+            work -= error.pos + 200
+            around = piece[max(0, error.pos - 100) : error.pos + 100]
+            if re.search(r",\s{0,99}[}\]]", around):
                 work -= len(piece)
-                try:
-                    value, end = decoder.raw_decode(_TRAILING.sub(_blank, piece))
-                    end += start
-                except (ValueError, RecursionError):
-                    value, end = None, start
+                with suppress(ValueError, RecursionError):
+                    value, length = decoder.raw_decode(_TRAILING.sub(_blank, piece))
         except (ValueError, RecursionError):
             work -= 20_000
-            value, end = None, start
+        end = start + length
         if end > start:
             yield value, start, end
         position = max(end, start + 1)
@@ -77,8 +79,9 @@ def _blank(match: re.Match[str]) -> str:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in pairs:
-        name = _printable(key)
-        out[name] = _printable(value) if name not in out or _same(out[name], value) else BROKEN
+        name = printable(key)
+        said = printable(value) if isinstance(value, str) else value
+        out[name] = said if name not in out or _same(out[name], said) else BROKEN
     return out
 
 
@@ -87,12 +90,6 @@ def _same(left: Any, right: Any) -> bool:
         return bool(left == right)
     except RecursionError:
         return False
-
-
-def _printable(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    return value
 
 
 def _int(digits: str) -> Any:

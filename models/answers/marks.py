@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -10,10 +11,13 @@ _INVISIBLE = re.compile(
     "\x1b\\[[0-9;?]{0,20}[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00ad\u200b-\u200f\u202a-\u202e"
     "\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff\ufffd\ud800-\udfff]"
 )
-_LATEX = re.compile(
+_FONT = (
     r"\\(?:text|textbf|textit|textrm|texttt|textsf|emph|mathrm|mathbf|mathit|mathsf|mathtt|mbox|rm"
-    r"|fbox|underline|bm|boldsymbol|large|Large)\s{0,9}\{([^{}]*)\}"
+    r"|fbox|underline|bm|boldsymbol|large|Large)\s{0,9}"
 )
+_LATEX = re.compile(_FONT + r"\{([^{}]*)\}")
+_LATEX_NAME = re.compile(_FONT + r"(?=\{)")
+_ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}){1,1000}")
 _SPACE = re.compile(r"\\(?:[,;:!\s]|quad\b|qquad\b|displaystyle\b|left\b|right\b|newline\b)")
 _TOKENS = re.compile(
     r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|end_of_turn|end_of_utterance)>|\[/?INST\]", _FLAGS
@@ -72,7 +76,17 @@ def unwrap(text: str) -> str:
     """Return `text` with LaTeX font commands replaced by what they set."""
     for _ in range(3):
         text = _LATEX.sub(r"\1", text)
-    return text
+    return _LATEX_NAME.sub("", text)
+
+
+def unescaped(text: str) -> str:
+    r"""Return `text` with JSON's ``\uXXXX`` replaced by what they stand for, quotes excepted."""
+
+    def said(match: re.Match[str]) -> str:
+        characters: str = json.loads(f'"{match[0]}"')
+        return match[0] if '"' in characters or "\\" in characters else characters
+
+    return _ESCAPES.sub(said, text)
 
 
 def words(text: str) -> str:

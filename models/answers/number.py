@@ -48,7 +48,7 @@ _OTHER_WORDS = (
 )
 _NO_UNIT = frozenset(_OTHER_WORDS.split())
 _NOT_AFTER = re.compile(
-    r"[\w']|\s*[+*/×÷^=<>:⁄\\]|[.,][0-9]|\s*[-–—~]\s*[0-9]|\s*-[a-z]"
+    r"\w|'[0-9]|\s*[+*/×÷^=<>:⁄\\]|[.,][0-9]|\s*[-–—~]\s*[0-9]|\s*-[a-z]"
     r"|\s+(?:to|or|and|plus|minus|times|through|if|unless|x)\s"
     r"|\s+[0-9]|\s*\?+\s*\w|\s+(?:point|half|dozen|out\s+of)\b"
     rf"|\s+(?:{'|'.join(_WORDS)})\b|\s*(?:is|was)?\s+(?:not\b|wrong\b|incorrect\b)",
@@ -57,7 +57,7 @@ _NOT_AFTER = re.compile(
 _ABBREVIATED = re.compile(r"\s?(?:[kKMBXDx]|[bm]n|mio|st|nd|rd|th)(?![\w/])")
 _ALSO = re.compile(r"[\s\"')\](\[]*[,;|&][\s\"'(\[]*(?:or\b|and\b)?\s*(?=[-+]?[0-9])", _FLAGS)
 _FILLER = re.compile(
-    r"^(?:(?![-+.][0-9]|[-+]?\.[0-9])[^\w!?¬≠✗✘❌✖🚫☒\\/<>]+"
+    r"^(?:(?:(?![-+.][0-9]|[-+]\.[0-9])[^\w!?¬≠✗✘❌✖🚫☒/<>])+"
     r"|(?:about|approximately|approx\.?|roughly|around|exactly|precisely|only|just|likely|probably"
     r"|clearly|simply|the|a\s+total\s+of|equal\s+to|there\s+(?:is|are)|I\s+(?:count|see)|it\s+is"
     r"|USD|EUR|answer(?:\s+is)?)(?=\W)"

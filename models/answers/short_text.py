@@ -13,6 +13,7 @@ from .weighing import ABSTENTION, Declared, Parsed, Said, weigh
 _FLAGS = re.IGNORECASE
 _QUOTED = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'([^'\n]*)'(?!\w)")
 _AFTER_QUOTE = re.compile(r"\s*(?:$|[^\w\s])|\s+(?:because|since|as)\b", _FLAGS)
+_UNCERTAIN = re.compile(r"\w[\"')]*\s*\?+\s*\w|\s(?:if|unless)\s", _FLAGS)
 _OR = re.compile(r"[\s)\]]*(?:/|\bor\b)", _FLAGS)
 _REASON = re.compile(
     r"[,;]?\s*[(–—-]?\s*\bbecause\b|[,;]\s*(?:since|as|so|which|but|although)\b", _FLAGS
@@ -23,7 +24,7 @@ _ABBREVIATION = re.compile(
     _FLAGS,
 )
 _PLACEHOLDER = re.compile(
-    r"<[^<>]*>|\[[^\[\]]*\]|(?:your|the)\s+(?:\w+\s+)?answer(?:\s+here)?|\.{2,}|…|_+|answer",
+    r"X|<[^<>]*>|\[[^\[\]]*\]|(?:your|the)\s+(?:\w+\s+)?answer(?:\s+here)?|\.{2,}|…|_+|answer",
     _FLAGS,
 )
 _ASIDE = re.compile(
@@ -92,6 +93,8 @@ def read_short_text(text: str, longest: int) -> Declared[str]:
     """Read what follows "ANSWER:"."""
     text = " ".join(text[:400].split()).lstrip("•→- :=" if text[1:2] == " " else ":=")
     text = text.strip()
+    if re.match(r"[\"']?\?|null\b", text) or _UNCERTAIN.search(text):
+        return Declared("nothing")
     quoted = _QUOTED.match(text)
     if quoted and _AFTER_QUOTE.match(text, quoted.end()):
         after = text[quoted.end() :]
@@ -100,8 +103,8 @@ def read_short_text(text: str, longest: int) -> Declared[str]:
         text = _unescaped(quoted)
     else:
         text = _REASON.split(text, maxsplit=1)[0]
-        text = text if text.count("{") == text.count("}") else text.rstrip(' }],"')
-    text = _trimmed(_first_sentence(_trimmed(text)))
+        text = text.partition("}")[0] if text.count("{") < text.count("}") else text
+    text = _trimmed(re.sub(r"\s+[.!?]+$", "", _first_sentence(_trimmed(text))))
     if not words(text) or _PLACEHOLDER.fullmatch(text):
         return Declared("nothing")
     if ABSTENTION.search(text) and words(text) != "neither":

@@ -18,8 +18,8 @@ from .weighing import Parsed, Said
 
 _FLAGS = re.IGNORECASE
 _TRUE = frozenset({"true", "t", "yes", "y", "correct", *"✓✔✅☑"})
-_WORDS = r"(?:true|false|yes|no|correct|incorrect)(?![\w'])|[✓✔✅☑✗✘❌✖☒]"
-_LETTERS = r"[TtFfYyNn](?![\w'])"
+_WORDS = r"(?:true|false|yes|no|correct|incorrect)(?!\w|'\w)|[✓✔✅☑✗✘❌✖☒]"
+_LETTERS = r"[TtFfYyNn](?!\w|'\w)"
 _MARK = (
     rf"(?:{_WORDS})(?!\s*/)(?=\s*(?:$|[^\w\s?]|(?:because|since|as)\b|[0-9]|answer\b))"
     rf"|{_LETTERS}(?=\s*(?:$|[,;|:()\]}}\"]|\.(?:\s|$)|\s[-–—]|\s[0-9]|\s+answer\b))"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -57,7 +58,7 @@ def parse_verdict(
                 refused = "an object holds what is no JSON"
                 continue
             try:
-                verdicts.append(schema.model_validate(item, strict=True))
+                verdicts.append(schema.model_validate_json(json.dumps(item), strict=True))
             except ValidationError as error:
                 refused = _first_fault(error)
             except Exception as error:  # a validator of the schema's own

@@ -13,13 +13,13 @@ _FLAGS = re.IGNORECASE
 _WORD = r"(?P<word>yes|no|true|false)"
 _YES = frozenset({"yes", "true", "y", "t"})
 _FILLER = re.compile(
-    r"^(?:[^\w!?¬≠✗✘❌✖🚫☒\\/]+"
+    r"^(?:[^\w!?¬≠✗✘❌✖🚫☒/]+"
     r"|(?:most\s+likely|therefore|clearly|definitely|certainly|probably|simply|obviously|so|a|an"
     r"|the\s+answer(?:\s+is)?)\b(?=\W))",
     _FLAGS,
 )
 _SAID = re.compile(
-    _WORD + r"(?![\w'])(?!\s*\?+\s*\w)(?!\.?\s*[#№]?\s*[0-9])"
+    _WORD + r"(?!\w|'\w)(?!\s*\?+\s*\w)(?!\.?\s*[#№]?\s*[0-9])"
     r"(?=\s*(?:$|[^\w\s]|(?:because|since|as|and|or|but|it|there)\b))",
     _FLAGS,
 )
