@@ -41,7 +41,7 @@ _SENTENCE_WORDS = (
 )
 _PROSE = frozenset(_SENTENCE_WORDS.split())
 _EDGES = " \t\"'“”*_:;,!?…«»|"
-_PAIRS = ("()", "[]", "{}", "<>", "“”", "‘’")
+_PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("<", ">"), ("“", "”"), ("‘", "’"))
 
 
 def parse_short_text(

@@ -69,8 +69,10 @@ def test_numbers_are_read_as_written(text, value, unit):
 
 @pytest.mark.parametrize(
     "said",
-    ["5 or 6", "5-6", "5 to 6", "more than 5", "5k", "5th", "twenty-five", "one of them", "12:30",
-     "2024-05-06", "1,5", "2 + 3", "1/0", "1e999", "five (6)", "5\nANSWER: 6", "5. Wait, 6.", "5, 6",
+    ["5 or 6", "5-6", "5 to 6", "more than 5", "5k", "5th", "twenty-five", "one of them",
+     "12:30",
+     "2024-05-06", "1,5", "2 + 3", "1/0", "1e999", "five (6)", "5\nANSWER: 6",
+     "5. Wait, 6.", "5, 6",
      "none", "not 5", "5 is wrong", "9" * 400],
 )  # fmt: skip
 def test_what_is_no_single_number_is_unparsed(said):
@@ -119,7 +121,7 @@ TFT = (True, False, True)
 @pytest.mark.parametrize(
     ("text", "marks"),
     [
-        ("| # | statement | mark |\n|---|---|---|\n| 1 | a | True |\n| 2 | b | F |\n| 3 | c | ✓ |", TFT),
+        ("| # | said | mark |\n|--|--|--|\n| 1 | a | True |\n| 2 | b | F |\n| 3 | c | ✓ |", TFT),
         ("1. True 2. False 3. True ANSWER: B", TFT),
         ("True, False, True\n\nANSWER: C", TFT),
         ('{"statements": [{"id": 1, "answer": true}, {"id": 2, "answer": false}, '

@@ -281,19 +281,6 @@ def test_characters_that_are_not_seen_hide_no_answer(text):
     assert parse_choice(text, QUESTION).option == QUESTION.by_letter("B").id
 
 
-@pytest.mark.parametrize(
-    "unit",
-    ["ANSWER:", ".\n", "I choose ", "answer is ", "<think>", "<answer>", "\n", "ANSWER: A\n", "_a"],
-)
-def test_runaway_replies_take_no_quadratic_time(unit):
-    import time
-
-    text = "ANSWER:" + unit * (200_000 // len(unit)) + "x"
-    start = time.process_time()
-    parse_choice(text, QUESTION)
-    assert time.process_time() - start < 5
-
-
 def test_a_reply_beyond_all_length_is_unparsed():
     parsed = parse_choice("ANSWER: B\n" + "x\n" * 300_000, QUESTION)
     assert parsed.outcome is Outcome.UNPARSED

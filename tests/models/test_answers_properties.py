@@ -28,7 +28,7 @@ from .decorations import HOSTILE, WRAPS, declared, full_width, undeclared
 SETTINGS = settings(
     derandomize=True,
     deadline=None,
-    max_examples=250,
+    max_examples=120,
     suppress_health_check=list(HealthCheck),
     database=None,
 )
@@ -108,7 +108,8 @@ def numbers(draw):
     return float(value), text + draw(st.sampled_from(["", " m", " cars", "%", " km/h"]))
 
 
-WORDS = st.sampled_from("red car stop sign two-way night rain bus Paris C# café zèbre 東京".split())
+SAID = "red car stop sign two-way night rain bus Paris C# café zèbre 東京"
+WORDS = st.sampled_from(SAID.split())
 PHRASES = st.lists(WORDS, min_size=1, max_size=3).map(" ".join).map(lambda text: (text, text))
 NOT_IN_A_PHRASE = ("$", "#", "~", "<p>", "_", "__", "✅ ", "👉 ")
 LATIN = [pair for pair in WRAPS if pair[0] not in NOT_IN_A_PHRASE]
@@ -176,10 +177,13 @@ MARKS = [
     ("Yes", "No"),
     ("✓", "✗"),
 ]
-LABELS = ["{i}. ", "{i}) ", "({i}) ", "S{i}: ", "Statement {i}: ", "[{i}] ", "{i}: ", "{i} - ", "**{i}.** ",
+LABELS = ["{i}. ", "{i}) ", "({i}) ", "S{i}: ", "Statement {i}: ", "[{i}] ", "{i}: ", "{i} - ",
+          "**{i}.** ",
           "- {i}. ", "| {i} | ", "#{i}: ", "Claim {i} – ", "{i}、", "{i}．"]  # fmt: skip
-TEXTS = ["{mark}", "**{mark}**", "{mark}.", "{mark}, as a car is near", "{mark} (no car is seen)",
-         "A car is near: {mark}", "The lamp is not red. {mark}", "No car is near - **{mark}**",
+TEXTS = ["{mark}", "**{mark}**", "{mark}.", "{mark}, as a car is near",
+         "{mark} (no car is seen)",
+         "A car is near: {mark}", "The lamp is not red. {mark}",
+         "No car is near - **{mark}**",
          "There are 12 cones ({mark})", "It is night | {mark} |", "Is the road dry? {mark}"]  # fmt: skip
 
 
