@@ -184,7 +184,8 @@ TEXTS = ["{mark}", "**{mark}**", "{mark}.", "{mark}, as a car is near",
          "{mark} (no car is seen)",
          "A car is near: {mark}", "The lamp is not red. {mark}",
          "No car is near - **{mark}**",
-         "There are 12 cones ({mark})", "It is night | {mark} |", "Is the road dry? {mark}"]  # fmt: skip
+         "There are 12 cones ({mark})", "It is night | {mark} |",
+         "Is the road dry? {mark}"]  # fmt: skip
 
 
 @st.composite
