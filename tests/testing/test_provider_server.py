@@ -44,6 +44,9 @@ PATHS: dict[str, str] = {
 Ask = Callable[[ProviderServer], Any]
 
 
+pytest.importorskip("httptools")
+
+
 def ask_openai(server: ProviderServer, timeout: float = 5.0) -> Any:
     openai = pytest.importorskip("openai")
     with openai.OpenAI(
