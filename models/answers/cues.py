@@ -71,7 +71,8 @@ _HYPOTHESIS = re.compile(
     r"(?:if|unless|suppose|supposing|assuming|imagine|were|had)\b",
     _FLAGS,
 )
-_BLANK = re.compile(r"(?:[^\S\n]*[({\[<|>\-]{0,9}[^\S\n]*\n)*\s*")
+_BARE = r"[^\w\n?!.,\"'¬≠✗✘❌✖🚫☒/…]{0,9}"
+_BLANK = re.compile(rf"(?:{_BARE}[\"']?{_BARE}\n)*\s*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ _OTHER_WORDS = (
 )
 _NO_UNIT = frozenset(_OTHER_WORDS.split())
 _NOT_AFTER = re.compile(
-    r"\w|'[0-9]|\s*[+*/×÷^=<>:⁄\\]|[.,][0-9]|\s*[-–—~]\s*[0-9]|\s*-[a-z]"
+    r"\w|'[0-9]|\s*[+*/×÷^=<>:⁄]|\\[A-Za-z]|[.,][0-9]|\s*[-–—~]\s*[0-9]|\s*-[a-z]"
     r"|\s+(?:to|or|and|plus|minus|times|through|if|unless|x)\s"
     r"|\s+[0-9]|\s*\?+\s*\w|\s+(?:point|half|dozen|out\s+of)\b"
     rf"|\s+(?:{'|'.join(_WORDS)})\b|\s*(?:is|was)?\s+(?:not\b|wrong\b|incorrect\b)",

@@ -83,8 +83,8 @@ SENTENCES = [
     "{a}) {n} is hardly needed.", "The answer is {a} if the lamp is red.", "See plan {a}-{b}.",
     "I do not think that the answer is {a}.", "Someone could say the answer is {a}.",
     "No one knows.", "Yes men abound.", "No car stands there.", "There are 3 cars and 12 cones.",
-    "The sign says {a}.", "5 m ahead it is dark.", "hmm", "ANSWER:", "**ANSWER:**", "Answer: ?",
-    "\\boxed{{}}", "<answer></answer>", '{{"answer": ""}}', '{{"answer": null}}', "ANSWER: ...",
+    "The sign says {a}.", "5 m ahead it is dark.", "hmm", "Answer: ?",
+    "\\boxed{{}}", "<answer></answer>", '{{"answer": ""}}', '{{"answer": null}}', "ANSWER: ...\n",
     "The answer could be {a}", "To {n} is no bad idea.", "My first answer was {a}.",
     "It is 3:45 pm.", "The answer is {a}? I wonder.", "A.B. Miller wrote {n}.",
 ]  # fmt: skip
