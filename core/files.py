@@ -34,8 +34,10 @@ def write_atomically(target: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-            # mkstemp makes private files; these are for whoever may read the folder.
-            os.fchmod(file.fileno(), 0o644)
+            # mkstemp makes private files; these are for whoever may read the folder. Some disks
+            # (FAT, network shares) know no modes and refuse.
+            with contextlib.suppress(OSError):
+                os.fchmod(file.fileno(), 0o644)
         os.replace(name, target)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -17,6 +17,8 @@ import hashlib
 import json
 import os
 import platform
+import re
+import stat
 import zlib
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -40,6 +42,13 @@ SOURCES = (Path(__file__).parent, Path(__file__).parents[1] / "core" / "picture.
 """The code that turns a world into the bytes of a picture."""
 
 PACKAGES = ("numpy", "embreex", "numba", "llvmlite", "pillow")
+
+MAX_FILE_BYTES = 64 * 1024 * 1024
+"""A larger file in the folder is none of ours: a full-size street's picture has 0.3 MB."""
+
+# Only what has these names is ever deleted: the folder may hold other things as well.
+_OWN_FILES = re.compile(r"[0-9a-f]{64}\.(?:png|scene)|\.new-\w+")
+_OWN_FOLDERS = re.compile(r"[0-9a-f]{2}")
 
 _OWN_RENDERERS = __name__.rpartition(".")[0] + "."
 
@@ -81,9 +90,12 @@ class PictureCache:
         """Return the rendering of a key; None when it is not there, or damaged."""
         scene = self._scene_path(key)
         try:
-            kept = json.loads(scene.read_bytes())
+            checksum, _, text = _read(scene).partition(b"\n")
+            if checksum != _checksum(key, text):
+                return None
+            kept = json.loads(text)
             path = self.picture_path(kept["picture"])
-            picture = Picture(path.read_bytes())
+            picture = Picture(_read(path))
             if picture.sha256 != kept["picture"]:
                 return None
             found = Rendering(
@@ -104,15 +116,15 @@ class PictureCache:
         picture = rendering.picture
         kept = {
             "picture": picture.sha256,
-            "visible": None if rendering.visible is None else dict(rendering.visible),
-            "extent": None if rendering.extent is None else dict(rendering.extent),
+            "visible": _counts(rendering.visible),
+            "extent": _counts(rendering.extent),
             "index": _packed(rendering.index),
         }
         with contextlib.suppress(OSError):
             # The picture first: a scene never names one that is not there.
             _write(self.picture_path(picture.sha256), picture.png)
             text = json.dumps(kept).encode()
-            _write(self._scene_path(key), text)
+            _write(self._scene_path(key), _checksum(key, text) + b"\n" + text)
             self._bound(len(picture.png) + len(text))
 
     def picture_path(self, sha256: str) -> Path:
@@ -120,7 +132,7 @@ class PictureCache:
         return self.folder / "pictures" / sha256[:2] / f"{sha256}.png"
 
     def _scene_path(self, key: str) -> Path:
-        return self.folder / "scenes" / key[:2] / f"{key}.json"
+        return self.folder / "scenes" / key[:2] / f"{key}.scene"
 
     def _bound(self, written: int) -> None:
         if self._limit is None:
@@ -133,12 +145,18 @@ class PictureCache:
             self._unchecked = 0
 
     def trim(self, limit: int) -> None:
-        """Delete what was not used for longest until `limit` bytes are left."""
+        """Delete what was not used for longest until `limit` bytes are left.
+
+        Files of other names than a rendering's are neither counted nor touched.
+        """
         files = []
-        for path in self.folder.glob("*/*/*"):
+        for path in (*self.folder.glob("pictures/*/*"), *self.folder.glob("scenes/*/*")):
+            if not (_OWN_FILES.fullmatch(path.name) and _OWN_FOLDERS.fullmatch(path.parent.name)):
+                continue
             with contextlib.suppress(OSError):
-                found = path.stat()
-                files.append((found.st_mtime_ns, path, found.st_size))
+                found = path.lstat()
+                if stat.S_ISREG(found.st_mode):
+                    files.append((found.st_mtime_ns, path, found.st_size))
         excess = sum(size for _, _, size in files) - limit
         for _, path, size in sorted(files):
             if excess <= 0:
@@ -247,6 +265,26 @@ def _mesh_digest(mesh: Mesh) -> str:
         digest.update(f"{field.name} {array.dtype.str} {array.shape}".encode())
         digest.update(array.data)
     return digest.hexdigest()
+
+
+def _checksum(key: str, text: bytes) -> bytes:
+    """Return what a scene's file begins with: neither damage nor another scene's file fits it."""
+    return hashlib.sha256(key.encode() + b"\n" + text).hexdigest().encode()
+
+
+def _read(path: Path) -> bytes:
+    """Return a file's bytes.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is no plain file, or too large.
+    """
+    # A pipe would be waited for, perhaps for ever.
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_FILE_BYTES:
+            raise ValueError(f"{path} is no kept rendering")
+        return file.read(MAX_FILE_BYTES)
 
 
 def _counts(value: Any) -> dict[str, int] | None:

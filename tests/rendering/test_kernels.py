@@ -64,6 +64,66 @@ def test_kernels_work_where_nothing_can_be_kept(copy: Path, cache: str):
     assert not list(copy.rglob("*.nbc"))
 
 
+def _doubled(x):
+    return 2.0 * x
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return where kernels that are made in this test are kept."""
+    monkeypatch.setattr(compiled, "_folder", lambda: str(tmp_path))
+    return tmp_path
+
+
+def _hits(argument: object) -> int:
+    """Call a new kernel; return how often it was read instead of compiled."""
+    made = compiled.kernel(_doubled)
+    assert made(argument) == 2.0 * argument
+    return sum(made.stats.cache_hits.values())
+
+
+@pytest.mark.parametrize("damage", ["nothing", "half", "foreign", "one bit", "folder"])
+def test_damaged_code_is_compiled_anew_and_never_run(folder: Path, damage: str):
+    assert _hits(1.5) == 0
+    assert _hits(1.5) == 1
+    [path] = folder.rglob("*.nbc")
+    data = bytearray(path.read_bytes())
+    if damage == "folder":
+        path.unlink()
+        path.mkdir()
+    else:
+        data[len(data) // 2] ^= 1
+        path.write_bytes(
+            {"nothing": b"", "half": data[: len(data) // 2], "foreign": b"PK" * 99}.get(
+                damage, bytes(data)
+            )
+        )
+    assert _hits(1.5) == 0
+    assert _hits(1.5) == (0 if damage == "folder" else 1), "mended"
+
+
+def test_signatures_of_a_kernel_do_not_share_a_file(folder: Path):
+    """Two processes that compile different ones at once would mix them up."""
+    for argument in (1.5, np.float32(1.5), 2):
+        assert _hits(argument) == 0
+    assert len(list(folder.rglob("*.nbc"))) == 3
+    assert not list(folder.rglob("*.nbi"))
+    assert [_hits(argument) for argument in (1.5, np.float32(1.5), 2)] == [1, 1, 1]
+
+
+def test_a_disk_that_fills_up_costs_no_picture(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        assert _hits(1.5) == 0
+    assert not [path for path in folder.rglob("*") if path.is_file()]
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+    assert _hits(1.5) == 0
+
+
 def test_numbas_own_settings_are_left_alone():
     before = numba.config.CACHE_DIR
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from vlmfail.rendering.mesh import Material
 from vlmfail.rendering.picture_cache import (
     FOLDER_VARIABLE,
     LIMIT_VARIABLE,
+    MAX_FILE_BYTES,
     CachedRenderer,
     PictureCache,
     remembering,
@@ -122,7 +125,7 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("kind", ["*.png", "*.json"])
+@pytest.mark.parametrize("kind", ["*.png", "*.scene"])
 @pytest.mark.parametrize("damage", [b"", b"{}", None])
 def test_damage_is_drawn_anew(cube: World, tmp_path: Path, kind: str, damage: bytes | None) -> None:
     drawn = cached(tmp_path).render(cube)
@@ -141,6 +144,151 @@ def test_a_folder_that_cannot_be_written_costs_no_picture(cube: World, tmp_path:
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
     assert same(cached(blocked).render(cube), EmbreeRenderer().render(cube))
+
+
+def flat(k: int = 0) -> Rendering:
+    from vlmfail.core import Picture
+
+    shade = np.random.default_rng(k).integers(0, 256, (24, 24, 3)).astype(np.uint8)
+    index = np.zeros((24, 24), np.int16)
+    return Rendering(Picture.from_pixels(shade), {"cube": 120}, index, {"cube": 3})
+
+
+KEY, OTHER = "ab" * 32, "cd" * 32
+
+
+def _scene(folder: Path) -> Path:
+    [path] = folder.rglob("*.scene")
+    return path
+
+
+def test_a_changed_count_is_damage(tmp_path: Path) -> None:
+    """It decides whether a scene is valid: a wrong one would be a wrong result."""
+    kept = PictureCache(tmp_path)
+    kept.put(KEY, flat())
+    assert kept.get(KEY) is not None
+    path = _scene(tmp_path)
+    text = path.read_bytes()
+    assert text.count(b"120") == 1
+    path.write_bytes(text.replace(b"120", b"920"))
+    assert kept.get(KEY) is None
+
+
+def test_another_scene_under_the_name_is_not_taken_for_it(tmp_path: Path) -> None:
+    kept = PictureCache(tmp_path)
+    kept.put(KEY, flat())
+    path = tmp_path / "scenes" / OTHER[:2] / f"{OTHER}.scene"
+    path.parent.mkdir()
+    path.write_bytes(_scene(tmp_path).read_bytes())
+    assert kept.get(OTHER) is None
+
+
+def _forged(text: bytes) -> bytes:
+    return hashlib.sha256(KEY.encode() + b"\n" + text).hexdigest().encode() + b"\n" + text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"[" * 100_000, b"\xff\xfe", b"NaN", b"[]", b'{"picture": 3}', _forged(b"NaN"), _forged(b"[]"),
+     _forged(b'{"picture": "a\\u0000b"}'), _forged(b'{"picture": "../../x"}')],
+    ids=range(9),
+)  # fmt: skip
+def test_foreign_text_is_a_miss(tmp_path: Path, text: bytes) -> None:
+    kept = PictureCache(tmp_path)
+    kept.put(KEY, flat())
+    _scene(tmp_path).write_bytes(text)
+    assert kept.get(KEY) is None
+    kept.put(KEY, flat())
+    assert kept.get(KEY) is not None
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _huge(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+
+
+def test_what_is_no_plain_file_of_a_rendering_is_neither_waited_for_nor_read(
+    tmp_path: Path,
+) -> None:
+    """In a process of its own, which can be given up."""
+    folders = []
+    for suffix in ("png", "scene"):
+        for put in (_pipe, _endless, _huge, Path.mkdir):
+            folder = tmp_path / f"{suffix}-{len(folders)}"
+            PictureCache(folder).put(KEY, flat())
+            [path] = folder.rglob(f"*.{suffix}")
+            path.unlink()
+            put(path)
+            folders.append(str(folder))
+    code = (
+        "import sys; from vlmfail.rendering.picture_cache import PictureCache\n"
+        f"print([PictureCache(folder).get({KEY!r}) for folder in sys.argv[1:]])"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code, *folders],
+        check=True, timeout=60, capture_output=True, text=True,
+    )  # fmt: skip
+    assert out.stdout.strip() == str([None] * 8)
+
+
+def test_a_full_disk_costs_no_picture_and_leaves_nothing_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    kept = PictureCache(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        kept.put(KEY, flat())
+    assert not _files(tmp_path)
+    assert kept.get(KEY) is None
+    kept.put(KEY, flat())
+    assert kept.get(KEY) is not None
+
+
+def test_files_of_others_in_the_folder_are_not_deleted(tmp_path: Path) -> None:
+    """A limit bounds the cache, whatever else lies in the folder that was named."""
+    names = ["Documents/work/thesis.txt", "pictures/2024/holiday.png", f"pictures/ab/{KEY}.jpg",
+             f"scenes/notes/{KEY}.scene", f"other/ab/{KEY}.png"]  # fmt: skip
+    for name in names:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bytes(100_000))
+        os.utime(path, (1, 1))
+    kept = PictureCache(tmp_path, limit=10_000)
+    for k in range(8):
+        kept.put(f"{k:064x}", flat(k))
+    assert all((tmp_path / name).exists() for name in names)
+    assert kept.get(f"{7:064x}") is not None
+    assert kept.get(f"{0:064x}") is None
+
+
+def test_numbers_of_any_kind_are_kept(tmp_path: Path) -> None:
+    kept = PictureCache(tmp_path)
+    kept.put(KEY, replace(flat(), visible={"cube": np.int64(4)}))
+    found = kept.get(KEY)
+    assert found is not None
+    assert found.visible == {"cube": 4}
+
+
+def test_what_a_killed_writer_left_is_cleared(tmp_path: Path) -> None:
+    kept = PictureCache(tmp_path, limit=10_000)
+    left = tmp_path / "pictures" / "00" / ".new-abc_1x2y"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(bytes(50_000))
+    os.utime(left, (1, 1))
+    kept.put(KEY, flat())
+    assert not left.exists()
+    assert kept.get(KEY) is not None
 
 
 class Flat:
