@@ -13,8 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
-from ...core import VLMFailError
-from ...core.files import write_atomically
+from ...core import UsageError, VLMFailError
 from ...envs.registry import make_domain
 from ...models.registry import make_model
 from ...runs.store import RunStore, dump_json
@@ -22,7 +21,7 @@ from ...searchers import searcher_names
 from .comparison import compare
 from .families import failure_sheet, families
 from .figures import RunFigures, read_run
-from .plan import Study, keep_provenance, slug, state_of
+from .plan import Study, keep_provenance, slug, state_of, write
 from .processes import do_all
 from .tables import document, markdown
 
@@ -42,10 +41,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     study = _study(args)
     try:
+        if args.report_only:
+            _check_runs(study)
         complete = args.report_only or _run(study, args.processes, console)
         result = _report(study, _command(words), console)
     except VLMFailError as error:
-        Console(stderr=True).print(str(error), highlight=False, soft_wrap=True)
+        Console(stderr=True).print(str(error), highlight=False, soft_wrap=True, markup=False)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -85,6 +86,13 @@ def _study(args: argparse.Namespace) -> Study:
     for name in args.searchers:
         if name not in searcher_names() and ":" not in name:
             _parser().error(f"--searchers: {name!r} is none of {', '.join(searcher_names())}")
+    for name in ("models", "searchers"):
+        folders: dict[str, str] = {}
+        for spec in getattr(args, name):
+            # Compared as disks do that know no upper case.
+            other = folders.setdefault(slug(spec).lower(), spec)
+            if other != spec:
+                _parser().error(f"--{name}: {other!r} and {spec!r} would share a folder")
     cache = None if args.no_cache else args.cache or args.out / "pictures"
     return Study(
         out=args.out,
@@ -116,6 +124,18 @@ def _run(study: Study, processes: int, console: Console) -> bool:
     return do_all(study, states, processes, console)
 
 
+def _check_runs(study: Study) -> None:
+    """Check that there are runs and that they are the study's: the tables say its settings."""
+    there = [task for task in study.tasks() if RunStore.is_run(study.folder(task))]
+    for task in there:
+        state_of(study, task)
+    if not there:
+        raise UsageError(
+            f"{study.out} holds no run of these models and searchers: "
+            "name the --out, --models and --searchers that the study was made with"
+        )
+
+
 def _report(study: Study, command: str, console: Console) -> dict[str, Any]:
     """Write the files of a study; return what `results.json` holds."""
     runs: list[RunFigures] = []
@@ -126,11 +146,8 @@ def _report(study: Study, command: str, console: Console) -> dict[str, Any]:
         key=lambda t: (study.models.index(t.model), study.searchers.index(t.searcher), t.seed),
     )
     for task in tasks:
-        folder = study.folder(task)
-        if not RunStore.is_run(folder):
-            unfinished += 1
-            continue
-        found = read_run(folder, task, study.top, study.fresh)
+        there = RunStore.is_run(study.folder(task))
+        found = read_run(study.folder(task), task, study.top, study.fresh) if there else None
         if found is None:
             unfinished += 1
         else:
@@ -144,14 +161,13 @@ def _report(study: Study, command: str, console: Console) -> dict[str, Any]:
         study, arms, by_model, command=command, attempts=attempts, unfinished=unfinished
     )
     result = document(study, arms, by_model, command)
-    study.out.mkdir(parents=True, exist_ok=True)
-    write_atomically(study.out / "table.md", text.encode())
-    write_atomically(study.out / "results.json", dump_json(result, indent=1).encode())
+    write(study.out, "table.md", text.encode())
+    write(study.out, "results.json", dump_json(result, indent=1).encode())
     for model, members in by_model.items():
         sheet = failure_sheet(members)
         if sheet is not None:
             name = "failures.png" if len(by_model) == 1 else f"failures-{slug(model)}.png"
-            write_atomically(study.out / name, sheet.png)
+            write(study.out, name, sheet.png)
     console.print(text, highlight=False, soft_wrap=True, markup=False)
     return result
 

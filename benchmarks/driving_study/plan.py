@@ -99,7 +99,8 @@ def keep_provenance(study: Study) -> None:
     """Write which code draws the pictures of a study; a study goes on with that code alone.
 
     Raises:
-        UsageError: The study was begun by other code.
+        UsageError: The study was begun by other code, or nothing says by which, or its folder
+            cannot be written.
     """
     domain = make_domain(study.env)
     identity = domain.identity() if hasattr(domain, "identity") else {}
@@ -109,15 +110,46 @@ def keep_provenance(study: Study) -> None:
         "domain": dict(identity),
     }
     path = study.out / PROVENANCE
-    if path.exists():
-        if json.loads(path.read_text(encoding="utf-8")) != here:
-            raise UsageError(
-                f"{study.out} was begun by other code of the domain or the renderer, and its runs "
-                "would not be alike: choose another --out, or go back to that code"
-            )
+    try:
+        there = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        write(study.out, PROVENANCE, dump_json(here, indent=1).encode())
         return
-    study.out.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, dump_json(here, indent=1).encode())
+    except (OSError, ValueError, RecursionError) as error:
+        if isinstance(error, NotADirectoryError):
+            raise _unwritable(study.out, error) from error
+        raise UsageError(
+            f"{path} cannot be read, and it alone says which code began this study "
+            f"({_why(error)}): restore it, or choose another --out"
+        ) from error
+    if there != json.loads(dump_json(here)):
+        raise UsageError(
+            f"{study.out} was begun by other code of the domain or the renderer, and its runs "
+            "would not be alike: choose another --out, or go back to that code"
+        )
+
+
+def write(folder: Path, name: str, data: bytes) -> None:
+    """Write a file of a study; its folder is made.
+
+    Raises:
+        UsageError: The folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / name, data)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> UsageError:
+    return UsageError(
+        f"the folder {folder} cannot be written ({_why(error)}): choose another --out"
+    )
+
+
+def _why(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error))[:200]
 
 
 def slug(name: str) -> str:
@@ -156,33 +188,42 @@ def state_of(study: Study, task: Task) -> State:
         return State()
     run = RunData.open(folder)
     try:
-        there = {
-            "env": run.config.get("env"),
-            "model": run.config["model"].get("spec"),
-            "searcher": run.config["searcher"].get("spec"),
-            "seed": run.config.get("seed"),
-            "budget": run.budget,
-            "trials": run.trials,
-        }
-        here = {
-            "env": study.env,
-            "model": task.model,
-            "searcher": task.searcher,
-            "seed": task.seed,
-            "budget": study.budget,
-            "trials": study.trials,
-        }
-        for name, value in here.items():
-            if there[name] != value:
-                raise UsageError(
-                    f"{folder} was made with {name} {there[name]!r}, this study has {value!r}: "
-                    "choose another --out"
-                )
+        check_settings(study, task, run)
         charged = sum(record.trial.outcome.charged for record in run.records.values())
         searched = run.status in DONE
         return State(searched, searched and is_confirmed(run, study.top, study.fresh), charged)
     finally:
         run.close()
+
+
+def check_settings(study: Study, task: Task, run: RunData) -> None:
+    """Check that a run is the one that a study means.
+
+    Raises:
+        UsageError: It is a search with other settings.
+    """
+    there = {
+        "env": run.config.get("env"),
+        "model": run.config["model"].get("spec"),
+        "searcher": run.config["searcher"].get("spec"),
+        "seed": run.config.get("seed"),
+        "budget": run.budget,
+        "trials": run.trials,
+    }
+    here = {
+        "env": study.env,
+        "model": task.model,
+        "searcher": task.searcher,
+        "seed": task.seed,
+        "budget": study.budget,
+        "trials": study.trials,
+    }
+    for name, value in here.items():
+        if there[name] != value:
+            raise UsageError(
+                f"{run.path} was made with {name} {there[name]!r}, this study has {value!r}: "
+                "choose another --out"
+            )
 
 
 def is_confirmed(run: RunData, top: int, fresh: int) -> bool:

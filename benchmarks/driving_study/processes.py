@@ -66,8 +66,10 @@ def do_all(study: Study, states: Mapping[Task, State], processes: int, console: 
                 ticker.tick()
         except KeyboardInterrupt:
             ticker.say("Stopping: the same command goes on from here.")
-            _stop(running)
             raise
+        finally:
+            # Whatever ends the driver (a closed terminal, a full disk) ends the runs as well.
+            _stop(running)
     return failed == 0
 
 
@@ -156,7 +158,7 @@ class Ticker:
 
     def say(self, line: str) -> None:
         """Print a line above the bar."""
-        self._bar.console.print(line, highlight=False, soft_wrap=True)
+        self._bar.console.print(line, highlight=False, soft_wrap=True, markup=False)
 
     def tick(self) -> None:
         """Draw the bar anew."""

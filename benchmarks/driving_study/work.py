@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import filecmp
 import multiprocessing
 import os
 import signal
@@ -18,7 +19,7 @@ from ..._facade import Run, search
 from ...core import VLMFailError
 from ...rendering.picture_cache import FOLDER_VARIABLE, LIMIT_VARIABLE, PictureCache
 from ...runs.store import RunStore
-from .plan import DONE, Study, Task
+from .plan import DONE, Study, Task, state_of
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Variables that keep libraries to one thread a process; read when they are loaded."""
@@ -78,8 +79,10 @@ def perform(study: Study, task: Task, report: Callable[[int], None]) -> float | 
 
     Raises:
         KeyboardInterrupt: It was interrupted; the folder can be continued.
+        UsageError: The folder holds a search with other settings.
     """
     folder = study.folder(task)
+    state_of(study, task)  # not another search, which may have come since the study began
     use_cache(study)
     due = 0.0
 
@@ -129,14 +132,14 @@ def use_cache(study: Study) -> None:
 def link_pictures(folder: Path, kept: PictureCache) -> int:
     """Make a run's pictures links to the cache's equal ones; return how many became links.
 
-    A disk without hard links keeps two copies.
+    A disk without hard links keeps two copies. A kept picture that is damaged replaces none.
     """
     count = 0
     for path in sorted((folder / "images").glob("*.png")):
         twin = kept.picture_path(path.stem)
         beside = path.with_name(f".link-{path.name}")
         with contextlib.suppress(OSError):
-            if twin.samefile(path) or twin.stat().st_size != path.stat().st_size:
+            if twin.samefile(path) or not filecmp.cmp(twin, path, shallow=False):
                 continue
             beside.unlink(missing_ok=True)
             os.link(twin, beside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from vlmfail.benchmarks.driving_study import plan
+from vlmfail.benchmarks.driving_study import plan, processes
 from vlmfail.benchmarks.driving_study.__main__ import main
 from vlmfail.benchmarks.driving_study.plan import (
     Study,
@@ -196,6 +198,107 @@ def test_interruption_ends_clean(tmp_path: Path) -> None:
     while _lives(process.pid):
         assert time.monotonic() < end, "somebody of its group is left"
         time.sleep(0.1)
+
+
+def _said(capsys: pytest.CaptureFixture[str]) -> str:
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1, captured.err
+    assert not captured.out
+    return captured.err
+
+
+@pytest.mark.parametrize("data", [b'{"pic', b"", b"\xff\xfe", b"[" * 100_000])
+def test_damaged_provenance_is_told_and_kept(tmp_path: Path, data: bytes) -> None:
+    keep_provenance(study(tmp_path))
+    path = tmp_path / plan.PROVENANCE
+    path.write_bytes(data)
+    with pytest.raises(UsageError, match="it alone says which code began this study"):
+        keep_provenance(study(tmp_path))
+    assert path.read_bytes() == data
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(UsageError, match="it alone says which code began this study"):
+        keep_provenance(study(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["file", "file/below", "[/nothing]", "new"])
+def test_a_folder_that_cannot_be_written_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    if not name.startswith("file"):
+
+        def full(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "replace", full)
+    assert main(words(tmp_path / name)) == 2
+    said = _said(capsys)
+    assert f"{name} cannot be written (" in said
+    assert "choose another --out" in said
+
+
+def test_a_report_says_the_settings_of_its_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    perform(study(tmp_path), Task(MODEL, "random", 0), lambda _: None)
+    for option, value in (("--budget", "70"), ("--trials", "7")):
+        assert main([*words(tmp_path, "--report-only"), option, value]) == 2
+        assert f"this study has {value}" in _said(capsys)
+    assert not (tmp_path / "table.md").exists()
+
+
+def test_a_report_of_nothing_is_a_mistake(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words(tmp_path / "typo", "--report-only")) == 2
+    assert "holds no run" in _said(capsys)
+    assert not (tmp_path / "typo").exists()
+
+
+def test_names_that_would_share_a_folder_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([*words(tmp_path), "--models", "a/b", "A-b"])
+    assert "'a/b' and 'A-b' would share a folder" in capsys.readouterr().err
+
+
+def test_the_run_of_another_model_is_not_confirmed_as_ones_own(tmp_path: Path) -> None:
+    mine, other = Task(MODEL, "random", 0), Task(f"{MODEL}/", "random", 0)
+    made = study(tmp_path)
+    assert made.folder(mine) == made.folder(other)
+    perform(made, mine, lambda _: None)
+    with pytest.raises(UsageError, match="was made with model"):
+        perform(made, other, lambda _: None)
+
+
+def test_a_damaged_kept_picture_replaces_none(tmp_path: Path) -> None:
+    kept = PictureCache(tmp_path / "kept")
+    path = tmp_path / "run" / "images" / "aa.png"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"evidence")
+    kept.picture_path("aa").parent.mkdir(parents=True)
+    kept.picture_path("aa").write_bytes(b"evidenXe")
+    assert link_pictures(tmp_path / "run", kept) == 0
+    assert path.read_bytes() == b"evidence"
+
+
+def test_whatever_ends_the_driver_ends_its_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped: list[Any] = []
+
+    def gone(*_: object, **__: object) -> list[Any]:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(processes, "_start", lambda process: None)
+    monkeypatch.setattr(processes, "wait", gone)
+    monkeypatch.setattr(processes, "_stop", stopped.extend)
+    made, task = study(tmp_path), Task(MODEL, "random", 0)
+    with pytest.raises(BrokenPipeError):
+        processes.do_all(made, {task: plan.State()}, 1, Console(file=io.StringIO()))
+    assert [one.task for one in stopped] == [task]
 
 
 def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
