@@ -304,13 +304,13 @@ def test_no_text_at_all_is_unparsed(kind):
 @pytest.mark.parametrize("kind", sorted(PARSERS))
 def test_hostile_text_takes_no_quadratic_time(kind):
     for unit in HOSTILE:
-        text = unit * (30_000 // len(unit)) + "x"
+        text = unit * (20_000 // len(unit)) + "x"
         start = time.process_time()
         PARSERS[kind](text)
-        assert time.process_time() - start < 0.8, unit
+        assert time.process_time() - start < 0.5, unit
 
 
-@pytest.mark.parametrize("unit", ["\\boxed{", "answer: to the ", '{"answer":[', "1. not "])
+@pytest.mark.parametrize("unit", ["\\boxed{", '{"answer":['])
 def test_half_a_megabyte_of_hostile_text_is_read_in_seconds(unit):
     text = "ANSWER:" + unit * (499_000 // len(unit))
     start = time.process_time()
