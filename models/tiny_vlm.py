@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -22,6 +23,11 @@ from .tiny_text import bag, split_prompt, title
 
 WEIGHTS = Path(__file__).parent / "weights"
 """Folder of the packaged weights: one ``NAME.onnx`` with its ``NAME.json`` a model."""
+
+INPUTS = ("options", "picture", "question")
+
+# Longer runs of white space say nothing more, and expressions over them would take for ever.
+_GAP = re.compile(r"\s{16,}")
 
 
 class TinyVLM:
@@ -48,19 +54,23 @@ class TinyVLM:
             UsageError: When there is no such file.
         """
         self.weights = WEIGHTS / f"{self.name}.onnx" if weights is None else Path(weights)
-        if not self.weights.is_file():
+        try:
+            there = self.weights.is_file()
+        except (OSError, ValueError):  # a name that no file can have
+            there = False
+        if not there:
             raise UsageError(
-                f"{self.name}: there are no weights at {self.weights}; `scripts/train_tiny_vlm` "
-                "writes them"
+                f"{self.name}: there are no weights at {str(self.weights)[:500]}; "
+                "`scripts/train_tiny_vlm` writes them"
             )
         if weights is not None:
-            self.name = str(self.facts().get("name", self.weights.stem))
+            self.name = self._own_name()
         self._lock = threading.Lock()
         self._session: Any = None
 
     def answer(self, images: Sequence[Picture], prompt: str, *, seed: int) -> Reply:
         """Answer a multiple-choice prompt about the first picture."""
-        question, options = split_prompt(prompt)
+        question, options = split_prompt(_GAP.sub(_shorter, prompt))
         usage = Usage(dollars=0.0)
         if not images:
             return Reply("I see no picture, so I cannot answer.", usage=usage)
@@ -86,7 +96,7 @@ class TinyVLM:
             options: The texts of `k` ≥ 1 options.
         """
         session = self._load()
-        height, width = session.get_inputs()[0].shape[1:3]
+        height, width = next(i.shape for i in session.get_inputs() if i.name == "picture")[1:3]
         out = session.run(
             None,
             {
@@ -104,20 +114,34 @@ class TinyVLM:
         if not path.is_file():
             return {}
         try:
-            facts: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise EnvironmentFault(f"{path} cannot be read ({error})") from error
+            facts = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise EnvironmentFault(f"{path} cannot be read ({_why(error)})") from error
+        if not isinstance(facts, dict):
+            raise EnvironmentFault(f"{path} holds no JSON object")
         return facts
+
+    def _own_name(self) -> str:
+        name = self.facts().get("name", self.weights.stem)
+        if not isinstance(name, str) or not name.isprintable() or not 0 < len(name.strip()) <= 200:
+            path = self.weights.with_suffix(".json")
+            raise EnvironmentFault(f"{path}: `name` is no name of a model: {repr(name)[:100]}")
+        return name
 
     def identity(self) -> Mapping[str, Any]:
         """Return the digest of the weights and their version, for a run's config."""
-        return {"weights_sha256": _digest(self.weights), "version": self.facts().get("version")}
+        try:
+            found = self.weights.stat()
+            digest = _digest(self.weights, found.st_mtime_ns, found.st_size, found.st_ino)
+        except OSError as error:
+            raise EnvironmentFault(f"{self.weights} cannot be read ({_why(error)})") from error
+        return {"weights_sha256": digest, "version": self.facts().get("version")}
 
     def _load(self) -> Any:
         if self._session is None:
             with self._lock:
                 if self._session is None:
-                    self._session = _session(self.weights)
+                    self._session = _session(self.weights, self.facts().get("sha256"))
         return self._session
 
     def __getstate__(self) -> dict[str, Any]:
@@ -150,7 +174,7 @@ def network_input(picture: Picture, size: tuple[int, int]) -> npt.NDArray[np.uin
     return np.asarray(image.resize(size, Image.Resampling.HAMMING), dtype=np.uint8)
 
 
-def _session(weights: Path) -> Any:
+def _session(weights: Path, sha256: object) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -159,16 +183,36 @@ def _session(weights: Path) -> Any:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     try:
-        return onnxruntime.InferenceSession(
-            str(weights), options, providers=["CPUExecutionProvider"]
-        )
+        data = weights.read_bytes()
+        # A network with a few wrong bits loads as well, and answers.
+        if sha256 is not None and sha256 != hashlib.sha256(data).hexdigest():
+            raise ValueError("it is not the file that the .json beside it describes")
+        session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        inputs = {each.name: each.shape for each in session.get_inputs()}
+        if sorted(inputs) != list(INPUTS):
+            raise ValueError(f"it is another network, with the inputs {sorted(inputs)}")
+        _, height, width, _ = inputs["picture"]
+        if not (isinstance(height, int) and isinstance(width, int)):
+            raise ValueError(f"it takes pictures of {width} x {height}")
     except Exception as error:
         raise EnvironmentFault(
-            f"{weights} cannot be loaded ({error}); reinstall vlmfail or run "
+            f"{weights} cannot be loaded ({_why(error)}); reinstall vlmfail or run "
             "`scripts/train_tiny_vlm`"
         ) from error
+    return session
 
 
+def _shorter(gap: re.Match[str]) -> str:
+    """Return a gap that parts lines and words as the long one does."""
+    breaks = len((gap[0] + ".").splitlines()) - 1
+    return "\n" * min(breaks, 2) or " "
+
+
+def _why(error: Exception) -> str:
+    return " ".join((getattr(error, "strerror", None) or str(error)).split())[:500]
+
+
+# By more than the path: the file may be another one by now.
 @lru_cache(maxsize=8)
-def _digest(weights: Path) -> str:
+def _digest(weights: Path, *_: int) -> str:
     return hashlib.sha256(weights.read_bytes()).hexdigest()

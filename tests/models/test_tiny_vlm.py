@@ -204,3 +204,101 @@ def test_damaged_weights_are_told_in_a_line(tmp_path, picture):
     path.with_suffix(".json").write_text("{")
     with pytest.raises(EnvironmentFault, match=r"damaged\.json"):
         TinyVLM(path)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    ["[1]", "3", "null", "[" * 100_000, '{"name": null}', '{"name": {"a": 1}}', '{"name": ""}',
+     '{"name": "a\\nb"}', '{"name": "\\u001b[2J"}', '{"name": "\\ud800"}'],
+    ids=range(10),
+)  # fmt: skip
+def test_facts_that_are_none_are_told_in_a_line(tmp_path, facts):
+    path = tmp_path / "mine.onnx"
+    path.write_bytes(b"any")
+    path.with_suffix(".json").write_text(facts)
+    with pytest.raises(EnvironmentFault, match=r"mine\.json") as caught:
+        TinyVLM(path)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 1000
+
+
+def test_weights_with_a_wrong_bit_are_not_used(model, picture, tmp_path):
+    path = tmp_path / "mine.onnx"
+    data = bytearray(model.weights.read_bytes())
+    path.with_suffix(".json").write_bytes(model.weights.with_suffix(".json").read_bytes())
+    path.write_bytes(data)
+    prompt = driving_question().prompt
+    assert TinyVLM(path).answer([picture], prompt, seed=0) == model.answer(
+        [picture], prompt, seed=0
+    )
+    data[len(data) // 2] ^= 0x40
+    path.write_bytes(data)
+    with pytest.raises(EnvironmentFault, match=r"not the file that the \.json beside it"):
+        TinyVLM(path).answer([picture], prompt, seed=0)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a" * 5000])
+def test_names_that_no_file_can_have_are_missing_weights(name):
+    with pytest.raises(UsageError, match="there are no weights") as caught:
+        TinyVLM(name)
+    assert len(str(caught.value)) < 1000
+
+
+def test_weights_that_went_away_are_told_in_a_line(tmp_path):
+    path = tmp_path / "mine.onnx"
+    path.write_bytes(b"any")
+    model = TinyVLM(path)
+    path.unlink()
+    with pytest.raises(EnvironmentFault, match=r"mine\.onnx cannot be read"):
+        model.identity()
+
+
+def test_the_identity_is_that_of_the_weights_that_are_there(tmp_path):
+    path = tmp_path / "mine.onnx"
+    path.write_bytes(b"some")
+    first = TinyVLM(path).identity()["weights_sha256"]
+    path.write_bytes(b"other")
+    assert TinyVLM(path).identity()["weights_sha256"] == hashlib.sha256(b"other").hexdigest()
+    assert first == hashlib.sha256(b"some").hexdigest()
+
+
+def test_another_network_is_told_in_a_line(tmp_path, picture, monkeypatch):
+    import onnxruntime
+
+    class Session:
+        def __init__(self, *_, **__):
+            pass
+
+        def get_inputs(self):
+            return [type("Input", (), {"name": "data", "shape": [1, 3, 224, 224]})]
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", Session)
+    path = tmp_path / "resnet.onnx"
+    path.write_bytes(b"any")
+    with pytest.raises(EnvironmentFault, match=r"another network, with the inputs \['data'\]"):
+        TinyVLM(path).answer([picture], driving_question().prompt, seed=0)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 4000), (4000, 1)])
+def test_pictures_of_any_shape_are_answered(model, size):
+    picture = Picture.from_pixels(np.zeros((*size, 3), dtype=np.uint8))
+    assert "ANSWER: " in model.answer([picture], driving_question().prompt, seed=0).text
+
+
+def test_long_gaps_take_no_time_and_change_no_answer(model, picture):
+    """A million characters of white space took hours to search."""
+    text, options = "What now?", ["Slow down: brake", "Go on"]
+
+    def shares(prompt):
+        return model.answer([picture], prompt, seed=0).raw["probabilities"]
+
+    plain = shares(f"{text}\nA) {options[0]}\nB) {options[1]}")
+    long = 300_000
+    for prompt in (
+        "\n" * long + f"{text}\nA) {options[0]}\nB) {options[1]}",
+        f"{text}{' ' * long}\n{' ' * long}A) Slow{chr(9) * long}down: brake{' ' * long}\nB) Go on",
+        f"{text}\n{' ' * long}\n \nA) {options[0]}\n{' ' * long}B) {options[1]}",
+    ):
+        assert shares(prompt) == plain
+    apart = f"{text}\nA) {options[0]}\n{' ' * long}\nB) {options[1]}"
+    assert "no options" in model.answer([picture], apart, seed=0).text
