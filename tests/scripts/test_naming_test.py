@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -321,6 +322,100 @@ def test_files_that_are_none_are_one_line(naming, key, tmp_path, capsys):
     (tmp_path / "other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     assert naming.main([*words, str(tmp_path / "other.csv")]) == 2
     assert "there is no column number, answer" in capsys.readouterr().err
+
+
+GOOD = "number,answer\n" + "".join(f"{number},{name}\n" for number, name in RIGHT.items())
+
+
+def scored(naming, key, tmp_path, data, *words, name="a.csv"):
+    write_key(naming, tmp_path / "key.csv", key)
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return naming.main(
+        ["score", "--key", str(tmp_path / "key.csv"), "--answers", str(path), *words]
+    )
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\xef\xbb\xbf" + GOOD.encode(), GOOD.replace("\n", "\r\n"), GOOD.replace("\n", "\r"),
+     GOOD.replace("\n", ",\n"), GOOD + ",\n\n,\n", GOOD.replace("cone", '"`Cone` "')],
+    ids=["mark", "crlf", "cr", "trailing comma", "empty rows", "quoted"],
+)  # fmt: skip
+def test_what_spreadsheets_make_of_a_form_is_read(naming, key, tmp_path, data):
+    assert scored(naming, key, tmp_path, data) == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (GOOD.encode("utf-16"), "can't decode"),
+        ("", "no column number, answer"),
+        (GOOD.replace(",", ";"), "no column number, answer (columns are parted by commas"),
+        ("number,answer,answer\n1,debris,cone\n", "several columns answer"),
+        ("number,number,answer\n9,1,cone\n", "several columns number"),
+        ("number,answer\n1,debris,cone\n", "line 2 has more cells than the head"),
+        ("number,answer\n1," + "x" * 200_000, "field larger than"),
+        ("number,answer\n1," + "x" * 100_000, "is no choice for object"),
+        ("number,answer\n" + "9" * 100_000 + ",cone", "the key has no picture"),
+        ("number,answer\n1,\"=cmd|' /C calc'!A0\"", "is no choice for object"),
+        ("number,answer\n1,\x1b[2J\0", "is no choice for object"),
+        (b"number,answer\n" + bytes(17 << 20), "larger than 16 MiB"),
+        ("number,question,answer\n1,weather,cone\n", "answers to another test"),
+    ],
+    ids=range(13),
+)
+def test_hostile_answers_are_one_short_line(naming, key, tmp_path, capsys, data, said):
+    assert scored(naming, key, tmp_path, data) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert len(error) < 800 + len(str(tmp_path))
+    assert "\x1b" not in error
+
+
+@pytest.mark.parametrize("name", ["[/x].csv", "[bold]x.csv", "a|b.csv", "a\nb.csv"])
+def test_readers_have_any_name(naming, key, tmp_path, capsys, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "400")
+    assert scored(naming, key, tmp_path, GOOD, name=name) == 0
+    printed = capsys.readouterr().out
+    assert all(part in printed for part in name.split())
+    assert scored(naming, key, tmp_path, GOOD, "--markdown", name=name) == 0
+    lines = capsys.readouterr().out.replace("\\|", "").splitlines()
+    assert {line.count("|") for line in lines} == {6}
+
+
+def test_a_file_that_is_named_twice_is_one_reader(naming, key, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert scored(naming, key, tmp_path, GOOD, "a.csv", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["overall"]["n"] == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"question": "nope"}, "'cone' is no choice for 'nope'"),
+        ({"truth": "[/nope]"}, "'[/nope]' is no choice for 'object'"),
+        ({"number": 2}, "picture 2 occurs twice"),
+        ({"number": "9" * 5000}, "is no number"),
+        ({"number": "-1"}, "'-1' is no number"),
+        ({"pixels": "1_0"}, "'1_0' is no number"),
+    ],
+)
+def test_a_key_that_is_none_is_one_line(naming, key, tmp_path, capsys, change, said):
+    assert scored(naming, [replace(key[0], **change), *key[1:]], tmp_path, GOOD) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_a_place_that_cannot_be_made_is_one_line(naming, tmp_path, capsys):
+    (tmp_path / "file").write_text("in the way")
+    for out in ("file", "file/below"):
+        words = ["make", "--out", str(tmp_path / out), "--per-concept", "1", "--only", "cone"]
+        assert naming.main(words) == 2
+        assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_partial_readers_share_the_work(naming, key, tmp_path, capsys):
