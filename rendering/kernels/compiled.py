@@ -65,7 +65,7 @@ class _Files:
         return None
 
     def save(self, key: object, data: object) -> None:
-        packed = serialize.dumps(data)
+        packed = serialize.dumps(data)  # type: ignore[no-untyped-call]
         write_atomically(self._path(key), hashlib.sha256(packed).digest() + packed)
 
     def flush(self) -> None:
@@ -77,25 +77,26 @@ class _Files:
         return self._folder / f"{self._name}.{digest}.nbc"
 
 
-class _Cache(caching.FunctionCache):  # type: ignore[misc]
+class _Cache(caching.FunctionCache):
     """numba's cache of a function; nothing that goes wrong with it ends a run."""
 
     def __init__(self, function: Callable[..., object]) -> None:
-        super().__init__(function)
+        super().__init__(function)  # type: ignore[no-untyped-call]
         locator, base = self._impl.locator, self._impl.filename_base
         Path(self._cache_path).mkdir(parents=True, exist_ok=True)
-        self._cache_file = _Files(self._cache_path, base, locator.get_source_stamp())
+        kept = _Files(self._cache_path, base, locator.get_source_stamp())
+        self._cache_file = kept  # type: ignore[assignment]
 
     def load_overload(self, sig: object, target_context: object) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except Exception:  # code of another numba, or of half a file: compiled anew
             return None
 
     def save_overload(self, sig: object, data: object) -> None:
         # A full disk costs time, never the run.
         with contextlib.suppress(OSError):
-            super().save_overload(sig, data)
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
 
 def kernel(function: F) -> F:
