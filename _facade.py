@@ -23,6 +23,7 @@ from .envs.registry import domain_options, make_domain, make_env
 from .models.registry import identity, make_model
 from .runs.loggers import make_logger
 from .runs.run import RunData
+from .runs.spending import keep_deleted
 from .runs.store import RunStore, guard_disk
 from .searchers.registry import make_searcher
 
@@ -403,7 +404,10 @@ def _copy_run(source: Path, target: Path, retry_errors: bool) -> Path:
     copy = RunStore.open(target, write=True)
     try:
         if retry_errors:
-            copy.delete_trials([Outcome.ERROR, Outcome.TIMEOUT])
+            lost = (Outcome.ERROR, Outcome.TIMEOUT)
+            # What they cost is spent all the same.
+            keep_deleted(copy, [r for r in copy.records() if r.trial.outcome in lost])
+            copy.delete_trials(lost)
         copy.set_meta("status", "running")
     finally:
         copy.close()

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core import AgentError, Evaluation, Logger, RunFolderError, Tally, UsageError, derive_seed
 from ..envs.failure_env import FailureEnv
-from ..runs.spending import keep_unrecorded, unrecorded
+from ..runs.spending import keep_spent, load_spent, write_ahead
 from ..runs.store import LoggedEvaluation, RunStore, to_plain
 from .agent import SearchAgent
 from .progress import Progress, ProgressCallback
@@ -135,7 +135,7 @@ class SearchLoop:
         self._store.set_meta("reason", reason)
         self._store.set_meta("seconds_total", f"{seconds:.3f}")
         self._store.set_meta("seconds_search", f"{self._search_seconds:.4f}")
-        keep_unrecorded(self._store, self._env.state.evaluator.ledger)
+        keep_spent(self._store, self._env.state.evaluator.ledger)
         for logger in self._loggers:
             logger.finish({"status": status, "reason": reason, "calls": self.charged})
 
@@ -148,7 +148,9 @@ class SearchLoop:
         env, agent = self._env, self._agent
         env.reset(seed=self._seed)
         evaluator = env.state.evaluator
-        evaluator.ledger.add(unrecorded(self._store), reserved=0, recorded=False)
+        load_spent(self._store, evaluator.ledger)
+        if getattr(evaluator.model, "metered", False):
+            write_ahead(self._store, evaluator.ledger, evaluator.writing)
         evaluator.on_trial = self._store.add
         evaluator.stored = self._store.get if stored_before else None
         logged = {entry.step: entry for entry in self._store.evaluation_log()}

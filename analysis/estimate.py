@@ -87,6 +87,8 @@ def estimate_run(
     """
     from ..envs.trials import ask_on_ledger, make_renderer, prepare_trial
 
+    # Replies from the cache would say nothing of what new ones cost.
+    model = model.uncached() if hasattr(model, "uncached") else model
     drawn = make_renderer(domain, renderer)
     rng = np.random.default_rng(seed)
     ledger = Ledger()
@@ -109,14 +111,17 @@ def estimate_run(
     if calls:
         return _measured(records, budget, concurrency, ledger, source)
     tokens_in = _input_tokens(model, prompts)
-    tokens_out = float(_assumed_output(model))
+    tokens_out = _assumed_output(model)
     dollars = 0.0 if local else None
-    if price is not None and tokens_in is not None:
+    if price is not None and tokens_in is not None and tokens_out is not None:
         one = price.dollars(round(tokens_in), 0, 0, round(tokens_out))
         dollars = None if one is None else budget * one
+    output = "how much it thinks is not known"
+    if tokens_out is not None:
+        output = f"{tokens_out:g} output tokens assumed, none for thinking"
     basis = (
         f"{len(prompts)} sample scenes; {CHARACTERS_A_TOKEN:g} characters of text a token, the "
-        f"provider's rule for pictures, {tokens_out:g} output tokens assumed; --calls 5 measures"
+        f"provider's rule for pictures, {output}; --calls 5 measures"
     )
     return Estimate(
         0 if local else budget, tokens_in, tokens_out, None, dollars, None, 0, None, basis, source
@@ -138,9 +143,6 @@ def _measured(
         for r in good
         if r.input_tokens is not None and r.output_tokens is not None
     ]
-    cached = sum(r.raw.get("cached") is True for r in good)
-    if cached:
-        costs = [c for c, r in zip(costs, good, strict=False) if not r.raw.get("cached")]
     seconds = sum(r.seconds_model for r in good) / len(good)
     return Estimate(
         requests=budget if any(r.requests for r in good) else 0,
@@ -172,10 +174,10 @@ def _input_tokens(model: VLM, prompts: list[tuple[str, tuple[int, int]]]) -> flo
     return float(np.mean(counts))
 
 
-def _assumed_output(model: VLM) -> int:
+def _assumed_output(model: VLM) -> float | None:
+    """Return the output tokens assumed; None for a model that is told how much to think."""
     spec = getattr(model, "spec", None)
-    thinking = getattr(spec, "thinking", None)
-    budget = thinking if isinstance(thinking, int) else 0
+    if getattr(spec, "thinking", None) not in (None, "none"):
+        return None
     limit = getattr(spec, "max_tokens", None)
-    assumed = WORDS_OF_AN_ANSWER + budget
-    return assumed if limit is None else min(assumed, limit)
+    return float(WORDS_OF_AN_ANSWER if limit is None else min(WORDS_OF_AN_ANSWER, limit))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ from ..core import VLM, CapReachedError, Domain, RunFolderError, source_digest
 from ..models.registry import identity
 from ..models.spending import Caps, Ledger
 from ..runs.run import RunData
-from ..runs.spending import keep_unrecorded, unrecorded
+from ..runs.spending import keep_spent, load_spent, write_ahead
 from ..runs.store import dump_json, to_plain
 from .fresh import RERUN_META, rerun_indices
 from .modes import failure_modes
@@ -59,41 +60,45 @@ def rerun_modes(
     for key, index in run.records:
         used[key] = max(used.get(key, -1), index)
     done = 0
-    for mode in modes:
-        candidate = domain.space.from_json(mode.candidate)
-        if domain.space.key(candidate) != mode.key:
-            raise RunFolderError(
-                f"{run.path} names a candidate {mode.key!r} which this version of vlmfail calls "
-                f"{domain.space.key(candidate)!r}: re-run it with the version that wrote it"
+    if getattr(model, "metered", False):
+        write_ahead(run.store, ledger, threading.Lock())
+    try:
+        for mode in modes:
+            candidate = domain.space.from_json(mode.candidate)
+            if domain.space.key(candidate) != mode.key:
+                raise RunFolderError(
+                    f"{run.path} names a candidate {mode.key!r} which this version of vlmfail "
+                    f"calls {domain.space.key(candidate)!r}: re-run it with the version that "
+                    "wrote it"
+                )
+            mine = listed.setdefault(mode.key, [])
+            charged = sum(
+                run.records[mode.key, i].trial.outcome.charged
+                for i in mine
+                if (mode.key, i) in run.records
             )
-        mine = listed.setdefault(mode.key, [])
-        charged = sum(
-            run.records[mode.key, i].trial.outcome.charged
-            for i in mine
-            if (mode.key, i) in run.records
-        )
-        done += charged
-        index = used[mode.key] + 1
-        last = index + 5 * trials
-        while charged < trials and index < last:
-            prepared = prepare_trial(domain, renderer, candidate, index, seed)
-            try:
-                record = ask_on_ledger(domain, model, prepared, seed, ledger)
-            except CapReachedError:
-                keep_unrecorded(run.store, ledger)
-                return RunData(run.store)
-            # Listed before it is written: a kill in between leaves an index without a record,
-            # which readers skip, never a record that passes for the search's.
-            if index not in mine:
-                mine.append(index)
-            run.store.set_meta(RERUN_META, dump_json(listed))
-            run.store.add(record, prepared.picture)
-            charged += record.trial.outcome.charged
-            done += record.trial.outcome.charged
-            index += 1
-            if progress:
-                progress(done, trials * len(modes))
-    keep_unrecorded(run.store, ledger)
+            done += charged
+            index = used[mode.key] + 1
+            last = index + 5 * trials
+            while charged < trials and index < last:
+                prepared = prepare_trial(domain, renderer, candidate, index, seed)
+                try:
+                    record = ask_on_ledger(domain, model, prepared, seed, ledger)
+                except CapReachedError:
+                    return RunData(run.store)
+                # Listed before it is written: a kill in between leaves an index without a record,
+                # which readers skip, never a record that passes for the search's.
+                if index not in mine:
+                    mine.append(index)
+                run.store.set_meta(RERUN_META, dump_json(listed))
+                run.store.add(record, prepared.picture)
+                charged += record.trial.outcome.charged
+                done += record.trial.outcome.charged
+                index += 1
+                if progress:
+                    progress(done, trials * len(modes))
+    finally:
+        keep_spent(run.store, ledger)
     return RunData(run.store)
 
 
@@ -127,7 +132,5 @@ def _ledger(run: RunData) -> Ledger:
     caps = run.config.get("caps") or {}
     names = ("max_requests", "max_total_tokens", "max_dollars")
     ledger = Ledger(Caps(*(caps.get(name) for name in names)))
-    for record in run.records.values():
-        ledger.add(record.usage, reserved=0)
-    ledger.add(unrecorded(run.store), reserved=0, recorded=False)
+    load_spent(run.store, ledger)
     return ledger

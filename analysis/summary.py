@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..runs.run import RunData
-from ..runs.spending import total_saved, total_spent, unrecorded
+from ..runs.spending import total_saved, total_spent, unknown_cost, unrecorded
 from .fresh import rerun_indices
 from .metrics import compute_metrics, constant_answer, outcome_counts
 from .modes import failure_modes
@@ -38,6 +38,7 @@ def summarise(run: RunData, threshold: float | None = None) -> dict[str, Any]:
         "failure_modes": [mode.to_json() for mode in failure_modes(run, threshold)],
         "notice": " ".join(filter(None, (constant_answer(run), repeats(run)))) or None,
         "spent": spent(run),
+        "unknown_cost": unknown_cost(list(run.records.values()), unrecorded(run.store)),
         "saved": total_saved(list(run.records.values())),
         "seconds": seconds(run),
         "run": str(run.path),

@@ -108,6 +108,8 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
     reason = run.store.meta("reason")
     if run.status not in ("finished", "interrupted") and reason:
         typer.echo(f"{run.status}: {reason}")
+    if run.status == "capped":
+        typer.echo("to go on: the same search again with a higher cap, into the same --out")
     notice = constant_answer(run)
     if notice:
         typer.echo(f"note: {notice}")

@@ -32,7 +32,7 @@ from .protocols import (
     SetSpace,
     Violation,
 )
-from .question import Option, Question, Reply, Truth, Usage
+from .question import CutOff, Option, Question, Reply, Truth, Usage
 from .seeding import Stream, check_seed, derive_seed, trial_rng
 from .statistics import clopper_pearson_lower, wilson_interval
 from .trial import Evaluation, Tally, Trial, TrialRecord
@@ -43,6 +43,7 @@ __all__ = [
     "CancelledRequestError",
     "CandidateSpace",
     "CapReachedError",
+    "CutOff",
     "Domain",
     "EnvironmentFault",
     "Evaluation",

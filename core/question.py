@@ -105,6 +105,34 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class CutOff:
+    """What trials without a record cost: cut off by a cap, an interruption, a kill.
+
+    Attributes:
+        requests: Requests that reached the wire.
+        tokens: Tokens, as far as they are known.
+        dollars: Money, as far as it is known.
+        unknown: Requests or trials of unknown cost among them.
+    """
+
+    requests: int = 0
+    tokens: int = 0
+    dollars: float = 0.0
+    unknown: int = 0
+
+    def with_trial(self, usage: Usage, unsure: int = 0) -> CutOff:
+        """Return this with another trial's cost, and `unsure` requests that may be billed."""
+        silent = usage.requests > 0 and None in (usage.input_tokens, usage.output_tokens)
+        lost = unsure or int(silent)
+        return CutOff(
+            self.requests + usage.requests,
+            self.tokens + (usage.input_tokens or 0) + (usage.output_tokens or 0),
+            self.dollars + (usage.dollars or 0.0),
+            self.unknown + lost,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """A model's reply.
 

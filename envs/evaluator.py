@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
@@ -15,6 +15,7 @@ from ..core import (
     CapReachedError,
     Domain,
     Evaluation,
+    ModelFault,
     Outcome,
     Picture,
     Tally,
@@ -26,6 +27,9 @@ from ..runs.executors import Executor, ProcessExecutor, SerialExecutor
 from .trials import PreparedTrial, ask_on_ledger, make_renderer, prepare_trial
 
 C = TypeVar("C")
+
+LAST_REPLIES = 30.0
+"""Seconds for the replies in flight when a model turns out to answer no more."""
 
 MAX_JOBS = 10_000
 """Trials drawn in one round, so that a candidate with a million of them fits in memory."""
@@ -73,6 +77,7 @@ class Evaluator(Generic[C]):
         stopped: Why no further trial may run although budget is left (a cap), or None.
         last_picture: The last trial's picture.
         on_trial: Called with every new record and its picture as soon as it exists, one at a time.
+        writing: Held while a record is written.
         stored: Returns the record of a trial that an earlier process already ran, or None.
     """
 
@@ -98,7 +103,7 @@ class Evaluator(Generic[C]):
         self.on_trial: Callable[[TrialRecord, Picture | None], None] | None = None
         self.stored: Callable[[str, int], TrialRecord | None] | None = None
         self._concurrency = concurrency
-        self._writing = Lock()
+        self.writing = Lock()
         self._renderer = renderer
         self._workers = workers
         self._executor = self._make_executor()
@@ -112,13 +117,13 @@ class Evaluator(Generic[C]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the search's state; workers are re-made, and a run's store stays behind."""
-        left = ("_executor", "_writing", "on_trial", "stored")
+        left = ("_executor", "writing", "on_trial", "stored")
         return {name: value for name, value in vars(self).items() if name not in left}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore, with workers of its own."""
         vars(self).update(state)
-        self._writing = Lock()
+        self.writing = Lock()
         self.on_trial = None
         self.stored = None
         self._executor = self._make_executor()
@@ -180,7 +185,6 @@ class Evaluator(Generic[C]):
             if record is None:
                 fresh.append((state, index))
             else:
-                self.ledger.add(record.usage, reserved=0)
                 self._take(state, record)
         owners = {(state.key, index): state for state, index in fresh}
         work: list[Job] = [(state.candidate, index, self.run_seed) for state, index in fresh]
@@ -218,10 +222,13 @@ class Evaluator(Generic[C]):
                 record = future.result()
                 if record is not None:
                     yield record, futures[future].picture
-        except BaseException:
+        except BaseException as error:
             # After Ctrl-C or a full disk, requests that have not begun must not be paid, and
-            # those in flight not be waited for.
+            # those in flight not be waited for. A model that cannot be asked on may still answer
+            # what it was asked, and that is paid: a little patience keeps it.
             pool.shutdown(wait=False, cancel_futures=True)
+            if isinstance(error, ModelFault):
+                wait([future for future in futures if future.running()], timeout=LAST_REPLIES)
             self._cancel(list(futures))
             raise
         finally:
@@ -243,7 +250,7 @@ class Evaluator(Generic[C]):
             self.stopped = str(error)
             return None
         if self.on_trial:
-            with self._writing:
+            with self.writing:
                 self.on_trial(record, prepared.picture)
         return record
 

@@ -21,7 +21,7 @@ from ..core import (
 )
 from .evaluator import Evaluator
 from .observation import Observer
-from .options import EnvOptions
+from .options import VECTOR_CONCURRENCY, EnvOptions
 
 F32 = npt.NDArray[np.float32]
 Action = npt.NDArray[Any]
@@ -37,8 +37,14 @@ invalid candidates must not run for ever."""
 class SearchState:
     """What a single and a vector environment share: evaluator, observer, budget, seeds."""
 
-    def __init__(self, domain: Domain[Any], options: EnvOptions) -> None:
-        """Build the evaluator; nothing is rendered or asked yet."""
+    def __init__(self, domain: Domain[Any], options: EnvOptions, *, step_trials: int = 1) -> None:
+        """Build the evaluator; nothing is rendered or asked yet.
+
+        Args:
+            domain: The domain.
+            options: The options.
+            step_trials: Trials of one step that may be in flight together by default.
+        """
         from ..models.registry import make_model
         from ..models.spending import Caps, Ledger
 
@@ -56,7 +62,7 @@ class SearchState:
             renderer=options.renderer,
             budget=options.budget,
             workers=options.workers,
-            concurrency=options.concurrency,
+            concurrency=self._concurrency(step_trials),
             count_as_fail=options.failing,
             ledger=Ledger(caps),
         )
@@ -65,6 +71,13 @@ class SearchState:
         self._warned = False
         self.spent = 0
         self.uncharged = 0
+
+    def _concurrency(self, step_trials: int) -> int:
+        if self.options.concurrency is not None:
+            return self.options.concurrency
+        # A model in this process gains nothing, and may not be safe to ask from several threads.
+        together = min(step_trials, VECTOR_CONCURRENCY)
+        return together if getattr(self.model, "metered", False) else 1
 
     def start(self, seed: int | None) -> None:
         """Start a new search: budget, counters and evaluations are cleared."""

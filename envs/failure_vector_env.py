@@ -21,9 +21,10 @@ F32 = npt.NDArray[np.float32]
 class FailureVectorEnv(VectorEnv[F32, npt.NDArray[Any], npt.NDArray[Any]]):
     """`num_envs` candidates a step on one model, one budget and one set of evaluations.
 
-    All trials of a step are in flight together. The sub-environments end together; the next
-    step then starts a new search (Gymnasium's next-step autoreset) and ignores its actions. The
-    budget goes to sub-environments in order, so the last step may run fewer trials.
+    The trials of a step are put to a model behind an API together. The sub-environments end
+    together; the next step then starts a new search (Gymnasium's next-step autoreset) and ignores
+    its actions. The budget goes to sub-environments in order, so the last step may run fewer
+    trials.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - as Gymnasium declares it
@@ -38,7 +39,8 @@ class FailureVectorEnv(VectorEnv[F32, npt.NDArray[Any], npt.NDArray[Any]]):
         if num_envs < 1:
             raise UsageError(f"num_envs: expected at least 1, got {num_envs}")
         self.num_envs = num_envs
-        self.state = SearchState(domain, options or EnvOptions())
+        options = options or EnvOptions()
+        self.state = SearchState(domain, options, step_trials=num_envs * options.trials)
         self.options = self.state.options
         self.render_mode = self.options.render_mode
         self.single_action_space = domain.space.action_space()

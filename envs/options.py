@@ -8,6 +8,9 @@ from typing import Any
 
 from ..core import VLM, Outcome, UnknownNameError, UsageError
 
+VECTOR_CONCURRENCY = 32
+"""Requests in flight in the vector form at most, unless the user says how many."""
+
 
 def _whole(name: str, value: object, low: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < low:
@@ -26,7 +29,8 @@ class EnvOptions:
         renderer: Renderer name.
         count_as_fail: Outcomes that the user wants counted as failures.
         workers: Processes that sample and render; changes speed only.
-        concurrency: Requests to the model in flight.
+        concurrency: Requests to the model in flight. None is 1; in the vector form, for a model
+            behind an API, all trials of a step up to `VECTOR_CONCURRENCY`.
         max_requests: Cap on requests that reach the wire.
         max_total_tokens: Cap on tokens.
         max_dollars: Cap on money.
@@ -41,7 +45,7 @@ class EnvOptions:
     renderer: str = "embree"
     count_as_fail: Sequence[str | Outcome] = ()
     workers: int = 1
-    concurrency: int = 1
+    concurrency: int | None = None
     max_requests: int | None = None
     max_total_tokens: int | None = None
     max_dollars: float | None = None
@@ -51,9 +55,9 @@ class EnvOptions:
 
     def __post_init__(self) -> None:
         """Check every value, so that a mistake is told before anything is rendered or paid."""
-        for name in ("trials", "budget", "workers", "concurrency"):
+        for name in ("trials", "budget", "workers"):
             _whole(name, getattr(self, name))
-        for name in ("max_requests", "max_total_tokens", "lifetime_budget"):
+        for name in ("concurrency", "max_requests", "max_total_tokens", "lifetime_budget"):
             if getattr(self, name) is not None:
                 _whole(name, getattr(self, name))
         dollars = self.max_dollars

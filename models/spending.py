@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from ..core import Usage, UsageError
+from ..core import CutOff, Usage, UsageError
 
 ALLOWANCE = 1.5
 """How much dearer than the dearest request so far the next one may be under a cap."""
@@ -80,12 +80,13 @@ class Ledger:
         self._known = False
         self._dearest_tokens = 0
         self._dearest_dollars = 0.0
-        self._unrecorded = Usage(0, 0, 0, 0.0)
+        self._unrecorded = CutOff()
+        self.on_begin: Callable[[int], None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the counts; the lock is re-made and nothing is in flight."""
         with self._lock:
-            unkept = ("_lock", "_settled", "_reserved", "_in_flight")
+            unkept = ("_lock", "_settled", "_reserved", "_in_flight", "on_begin")
             return {k: v for k, v in vars(self).items() if k not in unkept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -93,6 +94,7 @@ class Ledger:
         vars(self).update(state)
         self._reserved = 0
         self._in_flight = 0
+        self.on_begin = None
         self._make_locks()
 
     def _make_locks(self) -> None:
@@ -116,6 +118,7 @@ class Ledger:
                 self._settled.wait()
             self._reserved += n
             self._in_flight += n
+            self._begun()
             return True
 
     def reserve_retry(self) -> bool:
@@ -124,7 +127,13 @@ class Ledger:
             if self._exhausted(1, self._reserved, self._in_flight - 1) is not None:
                 return False
             self._reserved += 1
+            self._begun()
             return True
+
+    def _begun(self) -> None:
+        """Tell of requests before they are sent, so that a kill does not make them forgotten."""
+        if self.on_begin is not None:
+            self.on_begin(self._requests + self._reserved)
 
     def release(self, n: int = 1) -> None:
         """Give back `n` reserved requests that were not sent."""
@@ -133,7 +142,14 @@ class Ledger:
             self._in_flight = max(0, self._in_flight - n)
             self._settled.notify_all()
 
-    def add(self, usage: Usage, reserved: int | None = None, *, recorded: bool = True) -> None:
+    def add(
+        self,
+        usage: Usage,
+        reserved: int | None = None,
+        *,
+        recorded: bool = True,
+        unsure: int = 0,
+    ) -> None:
         """Count the usage of a finished trial.
 
         Args:
@@ -141,6 +157,7 @@ class Ledger:
                 when a request reached the wire.
             reserved: How many reserved requests this settles; by default ``usage.requests``.
             recorded: Whether a trial's record keeps it; what none keeps is in `unrecorded`.
+            unsure: Requests beside it of which nobody knows whether they were billed.
         """
         with self._settled:
             settled = usage.requests if reserved is None else reserved
@@ -154,16 +171,18 @@ class Ledger:
             if usage.requests:
                 self._unknown_tokens += None in known
                 self._unknown_dollars += usage.dollars is None
+            self._unknown_tokens += unsure
+            self._unknown_dollars += unsure
             if settled and (tokens or usage.dollars is not None or not usage.requests):
                 self._known = True
             self._dearest_tokens = max(self._dearest_tokens, tokens)
             self._dearest_dollars = max(self._dearest_dollars, usage.dollars or 0.0)
             if not recorded:
-                self._unrecorded = _sum(self._unrecorded, usage)
+                self._unrecorded = self._unrecorded.with_trial(usage, unsure)
             self._settled.notify_all()
 
     @property
-    def unrecorded(self) -> Usage:
+    def unrecorded(self) -> CutOff:
         """What was spent on trials that were cut off and left no record."""
         with self._lock:
             return self._unrecorded
@@ -220,16 +239,6 @@ class Ledger:
                 "unknown_tokens": self._unknown_tokens,
                 "unknown_dollars": self._unknown_dollars,
             }
-
-
-def _sum(a: Usage, b: Usage) -> Usage:
-    """Return the usage of both; what one does not say is left out."""
-    return Usage(
-        a.requests + b.requests,
-        (a.input_tokens or 0) + (b.input_tokens or 0),
-        (a.output_tokens or 0) + (b.output_tokens or 0),
-        (a.dollars or 0.0) + (b.dollars or 0.0),
-    )
 
 
 _metering: ContextVar[Ledger | None] = ContextVar("vlmfail_ledger", default=None)

@@ -168,7 +168,7 @@ def _notices(run: RunData) -> list[str]:
         detail = f" ({wording.clean(reason)})" if reason else ""
         notices.append(
             f"This run is partial: {wording.clean(run.status)}{detail}, {run.calls} of "
-            f"{run.budget} trials. Continue it with: vlmfail resume {wording.clean(run.path)}"
+            f"{run.budget} trials. {_how_to_go_on(run)}"
         )
     constant = constant_answer(run)
     if constant is not None:
@@ -187,6 +187,12 @@ def _notices(run: RunData) -> list[str]:
                 "in no rate; the trials of a replay say what happened."
             )
     return notices
+
+
+def _how_to_go_on(run: RunData) -> str:
+    if run.status == "capped":
+        return "To go on, repeat the search with a higher cap, into the same folder."
+    return f"Continue it with: vlmfail resume {wording.clean(run.path)}"
 
 
 def _facts(run: RunData, modes: Sequence[FailureMode]) -> list[tuple[str, str, str]]:

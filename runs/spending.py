@@ -4,51 +4,127 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from ..core import TrialRecord, Usage
+from ..core import CutOff, TrialRecord, Usage
 from .store import RunStore, dump_json
 
 META = "spent_unrecorded"
+BEGUN = "requests_begun"
 
 
 class SpendingLedger(Protocol):
     """What knows of spending that no record keeps."""
 
+    on_begin: Callable[[int], None] | None
+
+    def add(
+        self,
+        usage: Usage,
+        reserved: int | None = None,
+        *,
+        recorded: bool = True,
+        unsure: int = 0,
+    ) -> None:
+        """Count a cost."""
+        ...
+
     @property
-    def unrecorded(self) -> Usage:
+    def unrecorded(self) -> CutOff:
         """What was spent on trials that left no record."""
         ...
 
 
-def unrecorded(store: RunStore) -> Usage:
-    """Return what the run spent on trials that a cap or an interruption cut off."""
+def unrecorded(store: RunStore) -> CutOff:
+    """Return what the run spent on trials that a cap, an interruption or a kill cut off.
+
+    Requests are written down before they are sent: what was begun and is neither in a record nor
+    known to have been cut off was lost with a killed process, at a cost that nobody knows.
+    """
     text = store.meta(META)
-    return Usage(**json.loads(text)) if text else Usage(0, 0, 0, 0.0)
+    known = CutOff(**json.loads(text)) if text else CutOff()
+    begun = store.meta(BEGUN)
+    if begun is None:
+        return known
+    recorded = sum(record.requests for record in store.records())
+    lost = max(0, int(begun) - recorded - known.requests)
+    return dataclasses.replace(known, requests=known.requests + lost, unknown=known.unknown + lost)
 
 
-def keep_unrecorded(store: RunStore, ledger: SpendingLedger) -> None:
-    """Write what `ledger` knows of such spending, earlier processes' included."""
-    usage = ledger.unrecorded
-    if usage.requests:
-        store.set_meta(META, dump_json(dataclasses.asdict(usage)))
+def load_spent(store: RunStore, ledger: SpendingLedger) -> None:
+    """Count on `ledger` all that the run has spent so far."""
+    for record in store.records():
+        ledger.add(record.usage, reserved=0, unsure=maybe_billed(record))
+    cut = unrecorded(store)
+    if cut.requests:
+        usage = Usage(cut.requests, cut.tokens, 0, cut.dollars)
+        ledger.add(usage, reserved=0, recorded=False, unsure=cut.unknown)
 
 
-def total_spent(records: Sequence[TrialRecord], cut_off: Usage | None = None) -> dict[str, Any]:
+def write_ahead(store: RunStore, ledger: SpendingLedger, lock: threading.Lock) -> None:
+    """Have every request written down before it is sent; `lock` guards the store."""
+
+    def begun(total: int) -> None:
+        with lock:
+            store.set_meta(BEGUN, str(total))
+
+    ledger.on_begin = begun
+
+
+def keep_spent(store: RunStore, ledger: SpendingLedger) -> None:
+    """Write what `ledger` knows of cut-off trials, earlier processes' included."""
+    ledger.on_begin = None
+    cut = ledger.unrecorded
+    if cut.requests:
+        store.set_meta(META, dump_json(dataclasses.asdict(cut)))
+    if store.meta(BEGUN) is not None:
+        recorded = sum(record.requests for record in store.records())
+        store.set_meta(BEGUN, str(recorded + cut.requests))
+
+
+def keep_deleted(store: RunStore, records: Iterable[TrialRecord]) -> None:
+    """Keep what trials cost that are about to be deleted."""
+    cut = unrecorded(store)
+    for record in records:
+        cut = cut.with_trial(record.usage, maybe_billed(record))
+    if cut.requests:
+        store.set_meta(META, dump_json(dataclasses.asdict(cut)))
+
+
+def maybe_billed(record: TrialRecord) -> int:
+    """Return how many of a trial's requests may have been billed unseen."""
+    found = record.raw.get("maybe_billed")
+    return found if isinstance(found, int) and not isinstance(found, bool) else 0
+
+
+def total_spent(records: Sequence[TrialRecord], cut_off: CutOff | None = None) -> dict[str, Any]:
     """Return requests, tokens and dollars of trials, re-run ones included.
 
-    None where no provider said; what some did not say is not added, so that a number is a lower
-    bound then.
+    None where nothing is known; while `unknown_cost` counts some, the sums are lower bounds.
 
     Args:
         records: The run's trials.
         cut_off: What trials without a record cost.
     """
+    cut = cut_off or CutOff()
     costs = [record.usage for record in records]
-    if cut_off is not None and cut_off.requests:
-        costs.append(cut_off)
+    if cut.requests and not cut.tokens and not cut.dollars and cut.unknown:
+        costs.append(Usage(cut.requests))
+    elif cut.requests:
+        costs.append(Usage(cut.requests, cut.tokens, 0, cut.dollars))
     return _sums(costs)
+
+
+def unknown_cost(records: Sequence[TrialRecord], cut_off: CutOff | None = None) -> dict[str, int]:
+    """Return of how many requests tokens and dollars are not known."""
+    sure = [(record.usage, maybe_billed(record)) for record in records]
+    beside = 0 if cut_off is None else cut_off.unknown
+    return {
+        "tokens": beside + sum(max(n, _lost(u, _tokens(u) is None)) for u, n in sure),
+        "dollars": beside + sum(max(n, _lost(u, u.dollars is None)) for u, n in sure),
+    }
 
 
 def total_saved(records: Sequence[TrialRecord]) -> dict[str, Any]:
@@ -57,20 +133,35 @@ def total_saved(records: Sequence[TrialRecord]) -> dict[str, Any]:
     for record in records:
         saved = record.raw.get("saved")
         if record.raw.get("cached") is True and isinstance(saved, dict):
-            found.append(Usage(1, saved.get("tokens"), None, saved.get("dollars")))
+            found.append(Usage(1, saved.get("tokens"), 0, saved.get("dollars")))
     return _sums(found)
 
 
-def _sums(costs: Iterable[Usage]) -> dict[str, Any]:
-    costs = list(costs)
-    tokens = [
-        (c.input_tokens or 0) + (c.output_tokens or 0)
-        for c in costs
-        if c.input_tokens is not None or c.output_tokens is not None
-    ]
-    dollars = [c.dollars for c in costs if c.dollars is not None]
+def _lost(usage: Usage, unknown: bool) -> int:
+    return int(usage.requests > 0 and unknown)
+
+
+def _tokens(usage: Usage) -> int | None:
+    counts = [n for n in (usage.input_tokens, usage.output_tokens) if n is not None]
+    return sum(counts) if counts else None
+
+
+def _sums(costs: Sequence[Usage]) -> dict[str, Any]:
     return {
-        "requests": sum(c.requests for c in costs),
-        "tokens": sum(tokens) if tokens else None,
-        "dollars": sum(dollars) if dollars else None,
+        "requests": sum(cost.requests for cost in costs),
+        "tokens": _sum([(cost, _tokens(cost)) for cost in costs]),
+        "dollars": _sum([(cost, cost.dollars) for cost in costs]),
     }
+
+
+def _sum(costs: Sequence[tuple[Usage, Any]]) -> Any:
+    """Return the sum of what is known; None when that is nothing, which is not zero.
+
+    A reply from the cache and an answer in error cost nothing by construction: they do not make
+    the cost of the others known.
+    """
+    known = [value for _, value in costs if value is not None]
+    unknown = any(cost.requests and value is None for cost, value in costs)
+    if not known or (unknown and not any(known)):
+        return None
+    return sum(known)

@@ -132,6 +132,8 @@ class Adapter(Protocol):
     ) -> dict[str, Any]:
         """Send exactly one request and return the response's JSON.
 
+        `parameters` holds ``seed`` when the spec has it sent; `seed` itself is the trial's.
+
         The caller ends it after `timeout` seconds in all; the SDK's own timeout is set no shorter.
         Whatever the SDK raises passes.
         """

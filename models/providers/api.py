@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -22,9 +21,6 @@ from .endpoint import endpoint_of
 
 CONNECTIONS = 1024
 """Connections that a client may open: the caller's concurrency is the bound, never the pool."""
-
-CLAIM_SECONDS = 3600.0
-"""How long a process that vanished may keep others from asking the same."""
 
 
 class ApiVLM:
@@ -80,6 +76,12 @@ class ApiVLM:
         return self.price is not None
 
     @property
+    def _longest(self) -> float:
+        """Seconds that a trial may take, after which a vanished process's claim ends."""
+        spec = self.spec
+        return spec.patience + (spec.attempts + 2) * (spec.timeout + 120.0)
+
+    @property
     def price(self) -> Price | None:
         """Its row of the price table, if there is one."""
         return price_of(self.spec, self.adapter.base_url)
@@ -114,21 +116,24 @@ class ApiVLM:
             prepare_picture(image, self.adapter.limits, max_side=self.spec.max_side)
             for image in images
         )
-        parameters = self._parameters()
-        key = self._key(prompt, pictures, parameters, seed)
-        hit = self.cache.wait_or_claim(
-            key, CLAIM_SECONDS, cancelled=lambda: self._cancelled != generation
-        )
-        if hit is not None:
-            return self._from_cache(hit, pictures)
-        try:
-            return self._ask(key, prompt, pictures, parameters, seed, generation)
-        finally:
-            self.cache.release(key)
+        while True:
+            template = self._template()
+            parameters = self._with_seed(template, seed)
+            key = self._key(prompt, pictures, parameters, seed)
+            hit = self.cache.wait_or_claim(
+                key, self._longest, cancelled=lambda: self._cancelled != generation
+            )
+            if hit is not None:
+                return self._from_cache(hit, pictures)
+            try:
+                # Whoever held the claim before may have learned what the model takes instead.
+                if self._template(anew=True) == template:
+                    return self._ask(prompt, pictures, parameters, seed, generation)
+            finally:
+                self.cache.release(key)
 
     def _ask(
         self,
-        key: str,
         prompt: str,
         pictures: tuple[SentPicture, ...],
         parameters: Mapping[str, Any],
@@ -145,16 +150,17 @@ class ApiVLM:
             work = self._run(prompt, pictures, parameters, seed, ledger, attempts)
             with self._tracked(background.submit(work)) as future:
                 background.wait_for(future)
-            usage, saved = self._usage(attempts)
         except BaseException:
-            self._settle(ledger, self._usage(attempts)[0], attempts, recorded=False)
+            self._settle(ledger, self._usage(attempts), attempts, recorded=False)
             raise
+        usage = self._usage(attempts)
         self._settle(ledger, usage, attempts, recorded=True)
         reply = self._reply(attempts, usage, pictures)
-        if attempts.raw is not None and reply.finish_reason == "stop" and reply.text.strip():
-            sent = attempts.parameters
+        words, sent = attempts.words, attempts.parameters
+        if words is not None and reply.finish_reason == "stop" and reply.text.strip():
             self._remember(sent)
-            self.cache.put(self._key(prompt, pictures, sent, seed), attempts.raw, sent, usage=saved)
+            stored = self._key(prompt, pictures, sent, seed)
+            self.cache.put(stored, attempts.raw or {}, sent, usage=self._cost(words))
         return reply
 
     async def _run(
@@ -203,18 +209,35 @@ class ApiVLM:
 
     # -- what was sent --------------------------------------------------------------------------
 
-    def _parameters(self) -> dict[str, Any]:
-        """Return what is sent: what was asked for, or what the service took instead."""
-        if self._sends is None:
-            asked = self.adapter.parameters()
-            known = self.cache.adaptation(self._about(asked))
-            self._sends = asked if known is None else known
-        return self._sends
+    def _asked(self) -> dict[str, Any]:
+        """Return what is to be sent; a seed that goes along stands in it as True."""
+        seed = {"seed": True} if self.spec.send_seed else {}
+        return {**self.adapter.parameters(), **seed}
+
+    def _template(self, *, anew: bool = False) -> dict[str, Any]:
+        """Return what is sent: what was asked for, or what the service took instead.
+
+        Args:
+            anew: Look whether another process has learned more meanwhile.
+        """
+        if self._sends is None or anew:
+            asked = self._asked()
+            if self._sends in (None, asked):
+                known = self.cache.adaptation(self._about(asked))
+                self._sends = asked if known is None else known
+        return self._sends or {}
+
+    def _with_seed(self, template: Mapping[str, Any], seed: int) -> dict[str, Any]:
+        parameters = dict(template)
+        if "seed" in parameters:
+            parameters["seed"] = seed & getattr(self.adapter, "largest_seed", 0xFFFFFFFF)
+        return parameters
 
     def _remember(self, sent: Mapping[str, Any]) -> None:
-        if sent != self._sends:
-            self._sends = dict(sent)
-            self.cache.remember_adaptation(self._about(self.adapter.parameters()), sent)
+        template = {**sent, "seed": True} if "seed" in sent else dict(sent)
+        if template != self._sends:
+            self._sends = template
+            self.cache.remember_adaptation(self._about(self._asked()), template)
 
     def _about(self, asked: Mapping[str, Any]) -> str:
         adapter = self.adapter
@@ -235,15 +258,24 @@ class ApiVLM:
 
     # -- what came back -------------------------------------------------------------------------
 
-    def _usage(self, attempts: Attempts) -> tuple[Usage, Usage]:
-        """Return what the trial cost, and what its good reply alone cost."""
-        alone = self._cost(attempts.words) if attempts.words is not None else Usage(0, 0, 0, 0.0)
-        unsure = attempts.words is None and attempts.unsure > 0
-        usage = dataclasses.replace(
-            Usage() if unsure else alone,
-            requests=attempts.requests,
+    def _usage(self, attempts: Attempts) -> Usage:
+        """Return what the trial cost, useless replies that came whole included.
+
+        An answer in error costs nothing. What a request cost that got none in time is not known:
+        beside a known cost it is counted apart (`Attempts.unsure`).
+        """
+        replies = [*attempts.billed, *([attempts.words] if attempts.words is not None else [])]
+        costs = [self._cost(words) for words in replies]
+        if not costs:
+            known = 0 if attempts.unsure == 0 else None
+            free = 0.0 if known == 0 and (self.priced or not attempts.requests) else None
+            return Usage(attempts.requests, known, known, free)
+        return Usage(
+            attempts.requests,
+            _added(cost.input_tokens for cost in costs),
+            _added(cost.output_tokens for cost in costs),
+            _added(cost.dollars for cost in costs),
         )
-        return usage, alone
 
     def _cost(self, words: Words) -> Usage:
         usage, price = words.usage, self.price
@@ -260,7 +292,10 @@ class ApiVLM:
     @staticmethod
     def _settle(ledger: Ledger, usage: Usage, attempts: Attempts, *, recorded: bool) -> None:
         if attempts.requests:
-            ledger.add(usage, reserved=attempts.requests, recorded=recorded)
+            # A trial of unknown cost counts as one unknown by itself.
+            known = usage.input_tokens is not None
+            unsure = attempts.unsure if known else max(0, attempts.unsure - 1)
+            ledger.add(usage, reserved=attempts.requests, recorded=recorded, unsure=unsure)
         else:
             ledger.release()
 
@@ -321,3 +356,9 @@ class ApiVLM:
                 for picture in pictures
             ],
         }
+
+
+def _added(values: Iterable[Any]) -> Any:
+    """Return the sum of what is known, None when nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...core import CapReachedError, ModelFault
@@ -32,7 +32,8 @@ LONGEST_WAIT = 120.0
 """Seconds waited at most for one attempt, whatever the service asks."""
 
 HOPELESS = 10
-"""Trials refused as malformed before any went well: then it is not the trials."""
+"""Trials in a row refused as malformed before any went well, or without a server to be found:
+then it is not the trials."""
 
 MAX_TEXT = 500
 """Characters kept of a fault's text."""
@@ -58,6 +59,7 @@ class Attempts:
         parameters: What the last request sent.
         raw: The reply's JSON, if one came.
         words: What it says.
+        billed: Replies that came whole and were of no use: they cost what they say.
     """
 
     requests: int = 0
@@ -66,6 +68,7 @@ class Attempts:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     raw: dict[str, Any] | None = None
     words: Words | None = None
+    billed: list[Words] = field(default_factory=list)
 
     def count(self, *kinds: str) -> int:
         """Return how many attempts failed in one of these ways."""
@@ -141,7 +144,10 @@ async def ask(
             with state:
                 async with endpoint.limiter.slot():
                     if attempts.requests and not ledger.reserve_retry():
-                        raise CapReachedError(ledger.exhausted or "a cap is reached")
+                        _stop_the_run(spec, adapter, endpoint, attempts.faults[-1])
+                        why = ledger.exhausted or "a cap is reached"
+                        said = attempts.faults[-1].text[:200]
+                        raise CapReachedError(f"{why}; the last one brought: {said}")
                     attempts.requests += 1
                     await _attempt(
                         adapter, spec, endpoint, client, prompt, pictures, attempts, seed
@@ -174,14 +180,20 @@ async def _attempt(
         fault = Fault("timeout", f"no whole reply within {spec.timeout:g} s")
     except Exception as error:
         fault = adapter.fault(error)
-        raw, words = None, None
     else:
         if fault is None:
             attempts.raw, attempts.words = raw, words
             attempts.unsure -= 1
             endpoint.replied()
             return
+        if words.usage.input_tokens is not None:
+            attempts.billed.append(words)
+            attempts.unsure -= 1
+        endpoint.reached = True
+        fault = replace(fault, status=None)
     fault = redacted(fault, adapter.secrets())
+    if fault.kind != "connection":
+        endpoint.lost = 0
     if fault.status is not None:
         # An answer in error is not billed; a cut or late one may have been.
         attempts.unsure -= 1
@@ -210,10 +222,17 @@ def _stop_the_run(spec: ModelSpec, adapter: Adapter, endpoint: Endpoint, fault: 
         raise ModelFault(f"{where}: the key was not accepted ({said})")
     if fault.kind == "not_found":
         raise ModelFault(f"{where}: there is no such model or address ({said})")
-    if fault.kind == "connection" and not endpoint.reached:
-        raise ModelFault(
-            f"{where}: no server answers ({said}); start it, or check the address after '@'"
-        )
+    if fault.kind == "connection":
+        endpoint.lost += 1
+        if not endpoint.reached:
+            raise ModelFault(
+                f"{where}: no server answers ({said}); start it, or check the address after '@'"
+            )
+        if endpoint.lost >= HOPELESS:
+            raise ModelFault(
+                f"{where}: the server has gone ({said}), {HOPELESS} trials in a row found none; "
+                "start it again, then resume the run"
+            )
     if fault.kind == "bad_request" and not endpoint.went_well:
         endpoint.malformed += 1
         if endpoint.malformed >= HOPELESS:

@@ -149,7 +149,8 @@ class BedrockAdapter:
         config = Config(
             retries={"total_max_attempts": 1},
             max_pool_connections=connections,
-            read_timeout=self.spec.timeout + 5,
+            # No longer than the attempt: a thread that hangs on would be a request more in flight.
+            read_timeout=self.spec.timeout,
             connect_timeout=min(self.spec.timeout + 5, 60),
             **({} if signed else {"signature_version": UNSIGNED}),
         )

@@ -20,6 +20,7 @@ class Endpoint:
         reached: Whether anything ever came back from it.
         went_well: Whether a reply ever came.
         malformed: Trials that it refused as malformed before that.
+        lost: Trials in a row that found no server.
     """
 
     def __init__(self) -> None:
@@ -28,12 +29,14 @@ class Endpoint:
         self.reached = False
         self.went_well = False
         self.malformed = 0
+        self.lost = 0
         self._warned: set[tuple[str, str]] = set()
 
     def replied(self) -> None:
         """A good reply came."""
         self.reached = True
         self.went_well = True
+        self.lost = 0
         self.limiter.went_well()
 
     def adapt(

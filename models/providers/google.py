@@ -76,6 +76,7 @@ class GoogleAdapter:
     """``generateContent`` over the official SDK (`Adapter`); safety settings are the service's."""
 
     provider = "google"
+    largest_seed = 0x7FFFFFFF  # 32 bits with a sign
     limits = GOOGLE_LIMITS
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -178,8 +179,6 @@ class GoogleAdapter:
         if "extra_body" in config:
             http_options["extra_body"] = config.pop("extra_body")
         config["http_options"] = http_options
-        if self.spec.send_seed:
-            config["seed"] = seed & 0x7FFFFFFF  # 32 bits with a sign
         config["should_return_http_response"] = True
         config["automatic_function_calling"] = {"disable": True}
         if "automatic_continuation" in types.GenerateContentConfig.model_fields:

@@ -39,6 +39,9 @@ OPTIONS = (
 RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 """Names of one parameter: OpenAI's newer models refuse the old one, older servers the new one."""
 
+LESS = {"none": "minimal", "minimal": "low"}
+"""The least thinking beside one that a model does not know."""
+
 
 class OpenAIAdapter:
     """Chat completions over the official SDK (`Adapter`)."""
@@ -87,6 +90,9 @@ class OpenAIAdapter:
         if name is None or name not in parameters:
             return None
         rest = {key: value for key, value in parameters.items() if key != name}
+        if name == "reasoning_effort" and parameters[name] in LESS:
+            # Leaving it out would think more than was asked for, not less.
+            return {**rest, name: LESS[parameters[name]]}
         other = RENAMED.get(name)
         # Only on the word of the service: a refused value is no refused name.
         if other is not None and other in fault.text:
@@ -147,8 +153,6 @@ class OpenAIAdapter:
                 url["detail"] = detail
             parts.append({"type": "image_url", "image_url": url})
         parts.append({"type": "text", "text": prompt})
-        if self.spec.send_seed:
-            fields["seed"] = seed
         response = await client.chat.completions.with_raw_response.create(
             model=self.spec.model,
             messages=[{"role": "user", "content": parts}],
@@ -174,12 +178,13 @@ class OpenAIAdapter:
     def read(self, raw: Mapping[str, Any]) -> Words:
         """Return what a chat completion says, whatever its shape."""
         usage, cached = _usage(raw.get("usage"))
-        problem = raw.get("error")
+        choices = raw.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        # OpenRouter puts what went wrong upstream into the choice.
+        problem = raw.get("error") or (choice.get("error") if isinstance(choice, dict) else None)
         if problem:
             fault = classify(None, {"error": problem})
             return Words(usage=usage, cached_tokens=cached, fault=fault)
-        choices = raw.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else None
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(choice, dict) or not isinstance(message, dict):
             text = "the response holds no choice: " + json.dumps(raw)[:200]
@@ -189,8 +194,8 @@ class OpenAIAdapter:
         thinking = message.get("reasoning_content") or message.get("reasoning")
         text = _text(message.get("content"))
         refusal = message.get("refusal")
-        if isinstance(refusal, str) and refusal and not text:
-            text, reason = refusal, "refusal"
+        if isinstance(refusal, str) and refusal:
+            text, reason = text or refusal, "refusal"
         return Words(
             text=text,
             finish_reason=reason,
