@@ -6,6 +6,7 @@ vLLM, SGLang, Ollama, OpenRouter, NIM and others take ``openai:MODEL@http://host
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from .adapter import Fault, Words
 from .faults import classify, connection_fault, retry_after
 from .keys import key_names, need_key, present_keys
 from .packages import need_package
+from .shards import Shards
 from .tokens import count
 
 ADDRESS = "https://api.openai.com/v1"
@@ -106,7 +108,7 @@ class OpenAIAdapter:
         return present_keys(key_names(self.spec, KEYS, ADDRESS))
 
     def connect(self, *, connections: int) -> Any:
-        """Return an `openai.AsyncOpenAI`.
+        """Return `Shards` of `openai.AsyncOpenAI`.
 
         OpenAI's own key, organisation and project go to OpenAI alone: another address gets no key
         unless ``key_env`` names one.
@@ -118,20 +120,26 @@ class OpenAIAdapter:
         limits = type(openai.DEFAULT_CONNECTION_LIMITS)(
             max_connections=connections, max_keepalive_connections=connections
         )
-        # A redirect is a request more than was counted, and carries the prompt elsewhere.
-        http = openai.DefaultAsyncHttpxClient(limits=limits, follow_redirects=False)
-        client = openai.AsyncOpenAI(
-            api_key=key,
-            base_url=self.base_url,
-            max_retries=0,
-            timeout=self.spec.timeout + 5,
-            http_client=http,
-        )
-        # $OPENAI_CUSTOM_HEADERS would be sent and not recorded.
-        client._custom_headers = {}
-        if not set(KEYS) & set(key_names(self.spec, KEYS, ADDRESS)):
-            client.organization = client.project = client.admin_api_key = None
-        return client
+        certificates = ssl.create_default_context()
+
+        def make() -> Any:
+            client = openai.AsyncOpenAI(
+                api_key=key,
+                base_url=self.base_url,
+                max_retries=0,
+                timeout=self.spec.timeout + 5,
+                # A redirect is a request more than was counted, and carries the prompt elsewhere.
+                http_client=openai.DefaultAsyncHttpxClient(
+                    limits=limits, follow_redirects=False, verify=certificates
+                ),
+            )
+            # $OPENAI_CUSTOM_HEADERS would be sent and not recorded.
+            client._custom_headers = {}
+            if not set(KEYS) & set(key_names(self.spec, KEYS, ADDRESS)):
+                client.organization = client.project = client.admin_api_key = None
+            return client
+
+        return Shards(make)
 
     async def send(
         self,
@@ -153,12 +161,21 @@ class OpenAIAdapter:
                 url["detail"] = detail
             parts.append({"type": "image_url", "image_url": url})
         parts.append({"type": "text", "text": prompt})
-        response = await client.chat.completions.with_raw_response.create(
-            model=self.spec.model,
-            messages=[{"role": "user", "content": parts}],
-            timeout=timeout + 5,
+        extra = fields.pop("extra_body", {})
+        body = {
+            "model": self.spec.model,
+            "messages": [{"role": "user", "content": parts}],
             **fields,
-        )
+            **extra,
+        }
+        with client.lease() as one:
+            # Below `chat.completions.create`, which copies and checks every field of the body.
+            response = await one.post(
+                "/chat/completions",
+                cast_to=object,
+                body=body,
+                options={"timeout": timeout + 5, "headers": {"X-Stainless-Raw-Response": "raw"}},
+            )
         raw = json.loads(response.http_response.content)
         return raw if isinstance(raw, dict) else {"reply": raw}
 
@@ -206,7 +223,8 @@ class OpenAIAdapter:
 
     async def close(self, client: Any) -> None:
         """Close the connections."""
-        await client.close()
+        for one in client.clients:
+            await one.close()
 
 
 def _text(content: Any) -> str:
