@@ -138,14 +138,15 @@ class GoogleAdapter:
         Another address than Google's is sent no key unless ``key_env`` names one. Vertex AI, base
         URL and API version are not taken from the environment.
         """
-        import httpx
         from google import genai
-        from google.genai import types
+        from google.genai import _api_client, types
 
         key = need_key(self.spec, KEYS, ADDRESS)
         address, _, last = self.base_url.rpartition("/")
         versioned = re.fullmatch(r"v\d\w*", last) is not None
-        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+        # The HTTP library that this version of the SDK is built on.
+        carrier: Any = getattr(_api_client, "httpx2", None) or vars(_api_client)["httpx"]
+        limits = carrier.Limits(max_connections=connections, max_keepalive_connections=connections)
         patience = self.spec.timeout + 5
         return genai.Client(
             vertexai=False,
@@ -157,7 +158,7 @@ class GoogleAdapter:
                 retry_options=types.HttpRetryOptions(attempts=1),
                 # A client of our own: it is never aiohttp's, which tries again by itself, and
                 # follows no redirect, which would carry the key to wherever it leads.
-                httpx_async_client=httpx.AsyncClient(limits=limits, timeout=patience),
+                httpx_async_client=carrier.AsyncClient(limits=limits, timeout=patience),
             ),
         )
 
