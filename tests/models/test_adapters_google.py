@@ -47,8 +47,11 @@ def sent(steps, spec="gemini-2.5-flash{}", *, pictures=(), timeout=5.0, seed=3):
             for _ in steps:
                 try:
                     async with asyncio.timeout(timeout):
+                        parameters = one.parameters()
+                        if one.spec.send_seed:
+                            parameters["seed"] = seed & one.largest_seed
                         raw = await one.send(
-                            client, "What?", pictures, one.parameters(), seed=seed, timeout=timeout
+                            client, "What?", pictures, parameters, seed=seed, timeout=timeout
                         )
                 except Exception as error:
                     outcomes.append(one.fault(error))
