@@ -235,7 +235,7 @@ def raised(*errors):
 
 def test_exceptions():
     botocore = pytest.importorskip("botocore.exceptions")
-    httpx = pytest.importorskip("httpx")
+    httpx = pytest.importorskip("httpx2")
 
     class APIConnectionError(Exception):
         """As the SDKs of OpenAI and Anthropic name it."""
@@ -272,6 +272,6 @@ def test_exceptions():
 
 
 def test_an_exception_that_quotes_headers_is_not_quoted():
-    httpx = pytest.importorskip("httpx")
+    httpx = pytest.importorskip("httpx2")
     fault = connection_fault(httpx.LocalProtocolError("Illegal header value b'sk-planted-key'"))
     assert "planted" not in fault.text
