@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import time
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,12 @@ def emit(value: Any) -> None:
     except UnicodeEncodeError:
         text = json.dumps(to_plain(value), allow_nan=False, indent=1)
     typer.echo(text)
+
+
+def tame(text: str) -> str:
+    """Return foreign text as one line without what a terminal would obey or hide."""
+    kept = (" " if unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in text)
+    return " ".join("".join(kept).split())
 
 
 def note(text: str) -> None:

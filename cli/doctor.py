@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .console import emit, note, reserved_stdout, wide_console
+from .console import emit, note, reserved_stdout, tame, wide_console
 
 if TYPE_CHECKING:
     from ..models.probe import Probe
@@ -102,6 +102,6 @@ def _print_probes(probes: list[Probe]) -> None:
             f"{probe.seconds:.1f}",
             "?" if probe.tokens is None else str(probe.tokens),
             cost if probe.dollars is None else f"{probe.dollars:.4f}",
-            escape(" ".join(probe.note.split())[:160]),
+            escape(tame(probe.note)[:160]),
         )
     wide_console().print(table)

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from .console import tame
 from .doctor import doctor
 from .estimate import estimate
 from .list import list_names
@@ -127,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _complain(text: str) -> None:
     with contextlib.suppress(OSError):  # nobody reads stderr either
-        print(f"vlmfail: {' '.join(text.split())}", file=sys.stderr)  # noqa: T201
+        print(f"vlmfail: {tame(text)}", file=sys.stderr)  # noqa: T201
 
 
 def _sound_streams() -> None:

@@ -43,6 +43,8 @@ def conclude(
 
     interrupted = run.status == "interrupted"
     with reserved_stdout():
+        if confirm and not run.failure_modes:
+            note("there are no failure modes to confirm")
         wanted = confirm or (fail_on_modes is not None and is_fixed(run))
         if wanted and not interrupted:
             run = run.confirm(progress=None if progress is None else progress.rerun)

@@ -14,6 +14,9 @@ from ..core import Reply, Usage
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
+MOST_TOKENS = 2 * 10**10
+"""Count of one trial beyond which it is an error, and not known."""
+
 
 def checked_reply(said: object) -> Reply:
     """Return what a model said as a `Reply` that can be judged, stored and printed.
@@ -64,4 +67,5 @@ def _usage(usage: object) -> Usage:
 
 
 def _count(value: object) -> int | None:
-    return int(value) if isinstance(value, (int, np.integer)) and value >= 0 else None
+    known = isinstance(value, (int, np.integer)) and 0 <= value <= MOST_TOKENS
+    return int(value) if known else None

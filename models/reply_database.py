@@ -7,6 +7,7 @@ import fcntl
 import os
 import random
 import sqlite3
+import stat
 import threading
 import time
 import warnings
@@ -28,6 +29,11 @@ _SCHEMA = (
     f"PRAGMA application_id = {_APPLICATION}",
     f"PRAGMA user_version = {_VERSION}",
 )
+NAME = "replies.sqlite"
+"""What the file is called by default."""
+
+_MAGIC = b"SQLite format 3\0"
+
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _SET_ASIDE_AT_MOST = 3
@@ -35,6 +41,18 @@ _SET_ASIDE_AT_MOST = 3
 
 class _Unusable(Exception):
     """The file cannot be used, and is none of ours to move away."""
+
+
+def _may_be_ours(path: Path) -> bool:
+    """Whether a file that is no database may be what is left of one, and may be moved away."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False
+        with open(path, "rb") as file:
+            head = file.read(len(_MAGIC))
+    except OSError:
+        return False
+    return path.name == NAME or _MAGIC.startswith(head)
 
 
 class ReplyDatabase:
@@ -138,7 +156,10 @@ class ReplyDatabase:
                         return None
                     time.sleep(random.uniform(0.001, 0.01))
                 elif code in _DAMAGED and not self._read_only:
-                    self._set_aside(str(error))
+                    if _may_be_ours(self.path):
+                        self._set_aside(str(error))
+                    else:
+                        self._give_up("it is a file of another kind and is left alone")
                 elif code == sqlite3.SQLITE_CANTOPEN:
                     self._give_up(f"it cannot be opened ({error})")
                 else:
@@ -195,6 +216,8 @@ class ReplyDatabase:
         return self._connection
 
     def _open(self) -> sqlite3.Connection:
+        if self.path.exists() and not self.path.is_file():
+            raise _Unusable("it is no ordinary file")
         with _creating:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from ..core import UnknownNameError, UsageError
+
+_ADDRESS = re.compile(r"@(?:localhost|[\w.-]+:\d+|\[[0-9a-fA-F:]+\])(?:[/:]|$)", re.IGNORECASE)
 
 THINKING = ("none", "minimal", "low", "medium", "high")
 
@@ -165,7 +168,7 @@ def parse_spec(text: str) -> ModelSpec:
     rest, mark, query = rest.partition("?")
     model, base_url = rest, None
     for scheme in ("@http://", "@https://"):
-        at = rest.find(scheme)
+        at = rest.lower().find(scheme)
         if at >= 0:
             model, base_url = rest[:at], rest[at + 1 :].rstrip("/")
             break
@@ -173,6 +176,12 @@ def parse_spec(text: str) -> ModelSpec:
         raise UsageError(f"model {text!r}: expected {prefix}:MODEL, for example {prefix}:NAME")
     if base_url is not None:
         _check_url(text, base_url)
+    elif "://" in model or _ADDRESS.search(model):
+        # Else the prompt, the pictures and the key would go to the provider itself.
+        raise UsageError(
+            f"model {text!r}: what follows '@' looks like an address without its scheme: write "
+            "MODEL@http://HOST:PORT/v1"
+        )
     values: dict[str, Any] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in _READERS:
@@ -182,7 +191,7 @@ def parse_spec(text: str) -> ModelSpec:
         read, expected = _READERS[name]
         try:
             values[name] = read(value)
-        except ValueError as error:
+        except (ValueError, OverflowError, RecursionError) as error:
             raise UsageError(
                 f"model {text!r}: {name}: expected {expected}, got {value!r}"
             ) from error

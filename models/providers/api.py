@@ -153,7 +153,10 @@ class ApiVLM:
         except BaseException:
             self._settle(ledger, self._usage(attempts), attempts, recorded=False)
             raise
-        usage = self._usage(attempts)
+        try:
+            usage = self._usage(attempts)
+        except ArithmeticError:  # a price or a count beyond all measure
+            usage = Usage(attempts.requests)
         self._settle(ledger, usage, attempts, recorded=True)
         reply = self._reply(attempts, usage, pictures)
         words, sent = attempts.words, attempts.parameters

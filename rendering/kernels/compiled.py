@@ -80,8 +80,11 @@ class _Files:
 class _Cache(caching.FunctionCache):
     """numba's cache of a function; nothing that goes wrong with it ends a run."""
 
-    def __init__(self, function: Callable[..., object]) -> None:
+    def __init__(self, function: Callable[..., object], folder: str) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
+        if not Path(self._cache_path).is_relative_to(folder):
+            # numba's next choice is beside the sources, under no digest of them all.
+            raise OSError(f"{folder} cannot be used")
         locator, base = self._impl.locator, self._impl.filename_base
         Path(self._cache_path).mkdir(parents=True, exist_ok=True)
         kept = _Files(self._cache_path, base, locator.get_source_stamp())
@@ -111,7 +114,7 @@ def kernel(function: F) -> F:
         config.CACHE_DIR = folder  # type: ignore[attr-defined]
         try:
             # numba has no public way to choose a cache of one's own.
-            compiled._cache = _Cache(function)
+            compiled._cache = _Cache(function, folder)
         except (OSError, RuntimeError):
             pass  # the folder went away since
         finally:

@@ -569,3 +569,19 @@ def test_replies_are_found_fast(cache):
     for i in range(3000):
         assert cache.get(keys[i % 200])
     assert 3000 / (time.process_time() - begun) > 6000
+
+
+def test_a_file_of_another_kind_is_left_alone(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("hello " * 100)
+    cache = ReplyCache(path)
+    with pytest.warns(UserWarning, match="left alone"):
+        cache.put("k" * 64, {"a": 1})
+    assert path.read_text() == "hello " * 100
+    assert [p.name for p in tmp_path.iterdir() if p.name.endswith("-1")] == []
+
+
+def test_a_device_is_left_alone():
+    cache = ReplyCache("/dev/full")
+    with pytest.warns(UserWarning, match="no ordinary file"):
+        assert cache.get("k" * 64) is None
