@@ -67,5 +67,6 @@ def _usage(usage: object) -> Usage:
 
 
 def _count(value: object) -> int | None:
-    known = isinstance(value, (int, np.integer)) and 0 <= value <= MOST_TOKENS
-    return int(value) if known else None
+    if not isinstance(value, (int, np.integer)) or not 0 <= value <= MOST_TOKENS:
+        return None
+    return int(value)
