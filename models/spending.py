@@ -77,7 +77,7 @@ class Ledger:
         self._dollars = 0.0
         self._unknown_tokens = 0
         self._unknown_dollars = 0
-        self._known = False
+        self._known = {"tokens": False, "$": False}
         self._dearest_tokens = 0
         self._dearest_dollars = 0.0
         self._unrecorded = CutOff()
@@ -173,8 +173,9 @@ class Ledger:
                 self._unknown_dollars += usage.dollars is None
             self._unknown_tokens += unsure
             self._unknown_dollars += unsure
-            if settled and (tokens or usage.dollars is not None or not usage.requests):
-                self._known = True
+            if settled:  # each by itself: a service may tell tokens that nothing is priced by
+                self._known["tokens"] |= not usage.requests or None not in known
+                self._known["$"] |= not usage.requests or usage.dollars is not None
             self._dearest_tokens = max(self._dearest_tokens, tokens)
             self._dearest_dollars = max(self._dearest_dollars, usage.dollars or 0.0)
             if not recorded:
@@ -215,10 +216,10 @@ class Ledger:
             if spent >= limit:
                 return amount
             unknown = self._unknown_tokens if unit == "tokens" else self._unknown_dollars
-            if unknown >= SILENT and not self._known:
+            if unknown >= SILENT and not self._known[unit]:
                 return f"{cap} cannot be kept: the service does not say what a request costs"
             spent += ALLOWANCE * dearest * unknown
-            if in_flight and not self._known:
+            if in_flight and not self._known[unit]:
                 return f"{amount}, and what a request costs is not known yet"
             if spent + ALLOWANCE * dearest * (in_flight + n) > limit:
                 return f"{amount}, and one request more may cost {ALLOWANCE * dearest:.6g}"

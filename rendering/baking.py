@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import os
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -19,23 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..core.files import write_atomically
+from ..core.files import cache_folder, write_atomically
 from .mesh import Mesh
-
-
-def cache_folder() -> Path | None:
-    """Return where baked meshes lie: $VLMFAIL_CACHE, else the user's cache folder.
-
-    None when $VLMFAIL_CACHE is empty: nothing is read or written then.
-    """
-    named = os.environ.get("VLMFAIL_CACHE")
-    if named is not None:
-        return Path(named) if named else None
-    try:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    except RuntimeError:  # a user without a home, as in some containers
-        return None
-    return Path(base) / "vlmfail"
 
 
 @cache

@@ -153,10 +153,7 @@ class ApiVLM:
         except BaseException:
             self._settle(ledger, self._usage(attempts), attempts, recorded=False)
             raise
-        try:
-            usage = self._usage(attempts)
-        except ArithmeticError:  # a price or a count beyond all measure
-            usage = Usage(attempts.requests)
+        usage = self._usage(attempts)
         self._settle(ledger, usage, attempts, recorded=True)
         reply = self._reply(attempts, usage, pictures)
         words, sent = attempts.words, attempts.parameters
@@ -283,13 +280,15 @@ class ApiVLM:
     def _cost(self, words: Words) -> Usage:
         usage, price = words.usage, self.price
         dollars = None
-        if price is not None:
-            dollars = price.dollars(
-                usage.input_tokens,
-                words.cached_tokens,
-                words.cache_write_tokens,
-                usage.output_tokens,
-            )
+        # A sum beyond all measure is not known: settling a reservation must never fail.
+        with contextlib.suppress(ArithmeticError):
+            if price is not None:
+                dollars = price.dollars(
+                    usage.input_tokens,
+                    words.cached_tokens,
+                    words.cache_write_tokens,
+                    usage.output_tokens,
+                )
         return Usage(1, usage.input_tokens, usage.output_tokens, dollars)
 
     @staticmethod

@@ -14,8 +14,8 @@ from typing import Any, TypeVar, cast
 from numba import config, njit
 from numba.core import caching, serialize
 
-from ...core.files import write_atomically
-from ..baking import cache_folder, sources_digest
+from ...core.files import cache_folder, write_atomically
+from ..baking import sources_digest
 
 F = TypeVar("F", bound=Callable[..., object])
 

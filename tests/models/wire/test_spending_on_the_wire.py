@@ -175,3 +175,18 @@ def test_a_server_that_goes_for_good_ends_the_run(tmp_path):
         with pytest.raises(ModelFault, match="has gone"):
             search(TOY, "random", model=model, budget=100, out=tmp_path / "r")
         assert server.count == 15
+
+
+@pytest.mark.parametrize("tokens", [10**400, 10**20, -1, True, "many"])
+def test_an_absurd_count_neither_hangs_nor_ends_a_capped_run(tokens, tmp_path, monkeypatch):
+    usage = {"prompt_tokens": tokens, "completion_tokens": 1}
+    body = {"choices": [{"message": {"content": "ANSWER: A"}}], "usage": usage}
+    with ProviderServer(Raw(json.dumps(body))) as server:
+        row = {"provider": "openai", "model": "m", "base_url": f"{server.url}/v1", "input": 1.0}
+        row |= {"output": 1.0, "source": "a test", "date": "2026-01-01"}
+        (tmp_path / "prices.json").write_text(json.dumps({"prices": [row]}))
+        monkeypatch.setenv("VLMFAIL_PRICES", str(tmp_path / "prices.json"))
+        model = f"openai:m@{server.url}/v1"
+        run = search(TOY, "random", model=model, budget=10, max_dollars=5.0, out=tmp_path / "r")
+    assert run.status == "capped", "a service that does not tell its usage cannot be capped"
+    assert len(run.records) == 3
