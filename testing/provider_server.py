@@ -120,7 +120,12 @@ class ProviderServer:
     """
 
     def __init__(
-        self, script: Script | Sequence[Step] | Step, *, port: int = 0, keep_bodies: bool = True
+        self,
+        script: Script | Sequence[Step] | Step,
+        *,
+        port: int = 0,
+        keep_bodies: bool = True,
+        gather: int = 0,
     ) -> None:
         """Start serving.
 
@@ -129,6 +134,8 @@ class ProviderServer:
                 thread; or steps in order of arrival, the last one for all that follow.
             port: 0 takes a free one.
             keep_bodies: False drops each body once the script has seen it.
+            gather: The first replies wait until so many requests are in flight, however slow the
+                machine is; a minute at most.
 
         Raises:
             MissingDependencyError: Without httptools.
@@ -140,6 +147,8 @@ class ProviderServer:
         self._parser = httptools
         self._script = _in_order(script)
         self._keep_bodies = keep_bodies
+        self._gather = gather
+        self._gathered = asyncio.Event()
         self._error: Exception | None = None
         self._arrived = threading.Condition()
         self._connections: set[_Connection] = set()
@@ -263,6 +272,8 @@ class ProviderServer:
     def _begin(self) -> Callable[[], None]:
         self._in_flight += 1
         seen, hung_up = self._in_flight, self._hung_up
+        if seen >= self._gather:
+            self._gathered.set()
 
         def settle() -> None:
             # Ends of connections that came with this request have been read by now.
@@ -432,6 +443,8 @@ class _Connection(asyncio.Protocol):
 
     async def _perform(self, step: Step, request: ServedRequest, keep_alive: bool) -> None:
         transport = self._transport
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._server._gathered.wait(), 60)
         if isinstance(step, Hang):
             await asyncio.sleep(step.seconds)
             self._end()

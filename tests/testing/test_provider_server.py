@@ -446,7 +446,7 @@ async def _many(url: str, count: int, at_once: int, size: int) -> list[int]:
 
 
 def test_the_highest_number_in_flight_is_exact(serve: Any) -> None:
-    server = serve(steady(delay=0.05))
+    server = serve(steady(delay=0.05), gather=37)
     assert asyncio.run(_many(server.url, 120, 37, 10_000)) == [200] * 120
     assert server.max_in_flight == 37
     assert (server.in_flight, server.hung_up, server.count) == (0, 0, 120)

@@ -231,7 +231,7 @@ def test_a_model_that_refuses_everything_ends_the_run(picture):
 
 @pytest.mark.parametrize("concurrency", [8, 150])
 def test_as_many_in_flight_as_asked_and_no_more(concurrency, picture):
-    with ProviderServer(steady(delay=0.3)) as server:
+    with ProviderServer(steady(delay=0.1), gather=concurrency) as server:
         model = make_model(spec("openai", server.url))
         with ThreadPoolExecutor(concurrency) as pool:
             work = lambda seed: model.answer([picture], "?", seed=seed)  # noqa: E731
