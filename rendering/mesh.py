@@ -36,6 +36,12 @@ class Material(IntEnum):
     ROOF = 14
     WOOD = 15
     CLEAR = 16  # a pane that is looked through: tints and mirrors a little, casts no shadow
+    VAPOUR = 17  # steam, smoke: translucent, soft at the silhouette of its smooth normals
+    FLAME = 18  # translucent as vapour, and shines in its own colour
+    LIQUID = 19  # a puddle: mirrors what stands round it over its own colour
+    TILE = 20  # glazed wall tiles with grout
+    STONE = 21  # polished worktop with speckles
+    PLANKS = 22  # satin wooden floor, planks along y
 
 
 @dataclass(frozen=True, eq=False, slots=True)

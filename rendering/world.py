@@ -55,6 +55,23 @@ class Camera:
 
 
 @dataclass(frozen=True, slots=True)
+class Lamp:
+    """A ball that lights the room; it is not seen itself.
+
+    Attributes:
+        x, y, z: Middle, m.
+        colour: Radiant intensity, linear RGB: what a surface that faces the lamp at 1 m gets.
+        radius: Of the ball, m: the larger, the softer its shadows.
+    """
+
+    x: float
+    y: float
+    z: float
+    colour: tuple[float, float, float] = (2.0, 1.9, 1.7)
+    radius: float = 0.08
+
+
+@dataclass(frozen=True, slots=True)
 class Atmosphere:
     """Light and weather. Colours are linear RGB radiance.
 
@@ -69,6 +86,7 @@ class Atmosphere:
         rain: 0 none ... 1 heavy: streaks, spray, haze.
         exposure: Factor before the tone curve.
         seed: For cloud and rain patterns.
+        lamps: Lamps of a room; none outdoors.
     """
 
     sun_direction: tuple[float, float, float] = (0.3, 0.4, 0.87)
@@ -82,6 +100,7 @@ class Atmosphere:
     rain: float = 0.0
     exposure: float = 1.0
     seed: int = 0
+    lamps: tuple[Lamp, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
