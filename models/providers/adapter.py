@@ -22,6 +22,7 @@ FaultKind = Literal[
     "auth",
     "not_found",
     "bad_request",
+    "too_large",
     "unknown",
 ]
 
@@ -34,13 +35,12 @@ class Fault:
         kind: ``rate_limit`` and ``overload`` pass with patience; ``server``, ``connection``,
             ``timeout`` and ``unknown`` are tried again a few times; ``filtered`` is the model's
             refusal to look; ``unsupported`` names a parameter to adapt; ``bad_request`` is this
-            request's error; ``quota``, ``auth`` and ``not_found`` stop the run.
+            request's error; ``too_large`` is a reply that was given up; ``quota``, ``auth`` and ``not_found`` stop the run.
         text: The provider's words.
         status: HTTP status, if there was a response.
         code: The provider's own code, if any.
         retry_after: Seconds that the provider asks to wait, if it does.
         parameter: With ``unsupported``: the parameter's name, as `Adapter.parameters` has it.
-        body: The response's body as JSON values, if there was one.
     """
 
     kind: FaultKind
@@ -49,7 +49,6 @@ class Fault:
     code: str | None = None
     retry_after: float | None = None
     parameter: str | None = None
-    body: Any = None
 
 
 @dataclass(frozen=True, slots=True)

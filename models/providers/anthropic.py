@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +14,8 @@ from .claude import NAMES, claude_adapted, claude_parameters
 from .faults import classify, connection_fault, error_text, retry_after
 from .keys import key_names, need_key, present_keys
 from .packages import need_package
+from .reply_bodies import bounded_client, parsed, wrong_shape
+from .taming import finish_word
 from .tokens import count, whole_input
 
 ADDRESS = "https://api.anthropic.com"
@@ -98,7 +99,9 @@ class AnthropicAdapter:
             timeout=self.spec.timeout + 5,
             default_headers=_unasked_headers(key),
             # A redirect would carry the key to wherever it leads.
-            http_client=anthropic.DefaultAsyncHttpxClient(limits=limits, follow_redirects=False),
+            http_client=bounded_client(anthropic.DefaultAsyncHttpxClient)(
+                limits=limits, follow_redirects=False
+            ),
         )
 
     async def send(
@@ -134,8 +137,7 @@ class AnthropicAdapter:
             timeout=timeout + 5,
             extra_body={**fields, **parameters.get("extra_body", {})},
         )
-        raw = json.loads(response.http_response.content)
-        return raw if isinstance(raw, dict) else {"reply": raw}
+        return parsed(response.http_response.content)
 
     def fault(self, error: BaseException) -> Fault:
         """Classify an exception of the SDK."""
@@ -156,8 +158,7 @@ class AnthropicAdapter:
         if raw.get("error") or raw.get("type") == "error":
             fault = classify(None, dict(raw))
             return Words(usage=usage, cached_tokens=cached, fault=fault)
-        reason = raw.get("stop_reason")
-        reason = reason.lower() if isinstance(reason, str) and reason else "stop"
+        reason = finish_word(raw.get("stop_reason"))
         content = raw.get("content")
         if isinstance(content, str):
             content = [{"type": "text", "text": content}]
@@ -167,6 +168,9 @@ class AnthropicAdapter:
                 return Words(usage=usage, cached_tokens=cached, fault=Fault("server", text))
             content = []
         text = _joined(content, "text", "text")
+        if not text and reason != "refusal" and wrong_shape(content):
+            said = "the response's content has an unknown form: " + error_text(dict(raw))[:200]
+            return Words(usage=usage, cached_tokens=cached, fault=Fault("server", said))
         details = raw.get("stop_details")
         if not text and reason == "refusal" and isinstance(details, dict):
             said = details.get("explanation")

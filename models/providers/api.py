@@ -18,9 +18,13 @@ from . import background
 from .adapter import Adapter, Words
 from .attempts import Attempts, ask
 from .endpoint import endpoint_of
+from .reply_bodies import kept
 
 CONNECTIONS = 1024
 """Connections that a client may open: the caller's concurrency is the bound, never the pool."""
+
+LONGEST_ANSWER = 1_000_000
+"""Characters kept of an answer: twice what is still read as one."""
 
 
 class ApiVLM:
@@ -308,7 +312,7 @@ class ApiVLM:
         if attempts.unsure:
             raw["maybe_billed"] = attempts.unsure
         if attempts.words is not None:
-            raw["response"] = attempts.raw
+            raw["response"] = kept(attempts.raw)
             return self._words(attempts.words, usage, raw)
         fault = attempts.faults[-1]
         text, reason = fault.text, "error"
@@ -332,13 +336,13 @@ class ApiVLM:
                 else saved.input_tokens + saved.output_tokens,
                 "dollars": saved.dollars,
             },
-            "response": hit.raw,
+            "response": kept(hit.raw),
         }
         return self._words(words, Usage(0, 0, 0, 0.0), raw)
 
     @staticmethod
     def _words(words: Words, usage: Usage, raw: Mapping[str, Any]) -> Reply:
-        return Reply(words.text, words.finish_reason, usage, raw)
+        return Reply(words.text[:LONGEST_ANSWER], words.finish_reason, usage, raw)
 
     def _sent(
         self, parameters: Mapping[str, Any], pictures: Sequence[SentPicture]

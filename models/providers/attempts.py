@@ -14,7 +14,10 @@ from ..specs import ModelSpec
 from ..spending import Ledger
 from .adapter import Adapter, Fault, Words
 from .endpoint import Endpoint
+from .limiter import NoPlaceError
 from .redaction import redacted
+from .reply_bodies import ordinary
+from .taming import tamed
 
 PATIENT = frozenset({"rate_limit", "overload"})
 """Faults that pass with time: tried again until the spec's patience ends."""
@@ -101,6 +104,8 @@ async def ask(
 
     The first request is reserved in `ledger` already; each further one is reserved here.
     `attempts` is filled as it happens, so that a cancelled trial still knows what it sent.
+    The spec's patience is for all waiting on the service's pace, that for a place in flight
+    included.
 
     Raises:
         CapReachedError: When a cap forbids the next attempt.
@@ -142,7 +147,8 @@ async def ask(
     try:
         async for state in retrying:
             with state:
-                async with endpoint.limiter.slot():
+                async with endpoint.limiter.slot(max(0.0, spec.patience - patience)) as waited:
+                    patience += waited
                     if attempts.requests and not ledger.reserve_retry():
                         _stop_the_run(spec, adapter, endpoint, attempts.faults[-1])
                         why = ledger.exhausted or "a cap is reached"
@@ -152,6 +158,11 @@ async def ask(
                     await _attempt(
                         adapter, spec, endpoint, client, prompt, pictures, attempts, seed
                     )
+    except NoPlaceError:
+        # What it waits for, if it was told; a trial that never had its turn was told nothing.
+        if not attempts.faults:
+            said = f"the service asks to slow down: no request could be sent in {spec.patience:g} s"
+            attempts.faults.append(Fault("rate_limit", said))
     except FailedAttemptError as error:
         _stop_the_run(spec, adapter, endpoint, error.fault)
     return attempts
@@ -173,13 +184,15 @@ async def _attempt(
             raw = await adapter.send(
                 client, prompt, pictures, attempts.parameters, seed=seed, timeout=spec.timeout
             )
-        raw = redacted(raw, adapter.secrets())
-        words = adapter.read(raw)
+        if ordinary(raw):
+            raw, words = _read(adapter, raw)
+        else:  # other requests go on meanwhile
+            raw, words = await asyncio.to_thread(_read, adapter, raw)
         fault = words.fault
     except TimeoutError:
         fault = Fault("timeout", f"no whole reply within {spec.timeout:g} s")
     except Exception as error:
-        fault = adapter.fault(error)
+        fault = _fault(adapter, error)
     else:
         if fault is None:
             attempts.raw, attempts.words = raw, words
@@ -191,7 +204,9 @@ async def _attempt(
             attempts.unsure -= 1
         endpoint.reached = True
         fault = replace(fault, status=None)
-    fault = redacted(fault, adapter.secrets())
+    fault = _plain(fault, adapter)
+    if fault.kind == "too_large":
+        endpoint.reached = True
     if fault.kind != "connection":
         endpoint.lost = 0
     if fault.status is not None:
@@ -210,6 +225,27 @@ async def _attempt(
             endpoint.adapt(spec.model, attempts.parameters, changed, fault)
             attempts.parameters = changed
     raise FailedAttemptError(attempts.faults[-1])
+
+
+def _read(adapter: Adapter, raw: dict[str, Any]) -> tuple[dict[str, Any], Words]:
+    raw = redacted(raw, adapter.secrets())
+    return raw, adapter.read(raw)
+
+
+def _fault(adapter: Adapter, error: Exception) -> Fault:
+    """Return what an exception means; one that cannot even be read is an error like others."""
+    try:
+        return adapter.fault(error)
+    except Exception as unread:
+        kinds = f"{type(error).__name__}, and {type(unread).__name__} when it was read"
+        return Fault("unknown", f"an error that vlmfail cannot read: {kinds}")
+
+
+def _plain(fault: Fault, adapter: Adapter) -> Fault:
+    """Return a fault whose words are the service's no more than on one line, without keys."""
+    fault = redacted(fault, adapter.secrets())
+    code = None if fault.code is None else tamed(fault.code, 200)
+    return replace(fault, text=tamed(fault.text) or "no words", code=code)
 
 
 def _stop_the_run(spec: ModelSpec, adapter: Adapter, endpoint: Endpoint, fault: Fault) -> None:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import base64
-import contextlib
-import json
 import os
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,10 +12,13 @@ from ...core import ModelFault, Usage, UsageError
 from ..sent_pictures import BEDROCK_LIMITS, SentPicture
 from ..specs import ModelSpec
 from .adapter import Fault, Words
+from .bedrock_calls import bound, in_thread
 from .claude import NAMES, claude_adapted, claude_parameters
 from .faults import classify, connection_fault, error_text, retry_after
 from .keys import present_keys
 from .packages import need_package
+from .reply_bodies import parsed, wrong_shape
+from .taming import finish_word
 from .tokens import count, whole_input
 
 OPTIONS = (
@@ -149,7 +147,6 @@ class BedrockAdapter:
         config = Config(
             retries={"total_max_attempts": 1},
             max_pool_connections=connections,
-            # No longer than the attempt: a thread that hangs on would be a request more in flight.
             read_timeout=self.spec.timeout,
             connect_timeout=min(self.spec.timeout + 5, 60),
             **({} if signed else {"signature_version": UNSIGNED}),
@@ -171,6 +168,7 @@ class BedrockAdapter:
                 f"the model {self.spec.text!r}: AWS's configuration cannot be used "
                 f"({type(error).__name__}: {error}); run: aws configure"
             ) from error
+        bound(client)
         client.meta.events.register("before-parse.bedrock-runtime.Converse", _keep_body)
         return client
 
@@ -203,14 +201,8 @@ class BedrockAdapter:
             )
             return response
 
-        response = await _in_thread(call)
-        body = response.pop(_BODY, None)
-        if body:
-            raw = json.loads(body)
-            return raw if isinstance(raw, dict) else {"reply": raw}
-        response.pop("ResponseMetadata", None)
-        plain: dict[str, Any] = _plain(response)
-        return plain
+        response = await in_thread(call)
+        return parsed(response.get(_BODY))
 
     def fault(self, error: BaseException) -> Fault:
         """Classify an exception of botocore."""
@@ -231,8 +223,7 @@ class BedrockAdapter:
     def read(self, raw: Mapping[str, Any]) -> Words:
         """Return what a response says, whatever its shape."""
         usage, cached, written = _usage(raw.get("usage"))
-        reason = raw.get("stopReason")
-        reason = reason.lower() if isinstance(reason, str) and reason else "stop"
+        reason = finish_word(raw.get("stopReason"))
         output = raw.get("output")
         message = output.get("message") if isinstance(output, dict) else None
         content = message.get("content") if isinstance(message, dict) else None
@@ -254,6 +245,10 @@ class BedrockAdapter:
             shown = reasoning.get("reasoningText") if isinstance(reasoning, dict) else None
             if isinstance(shown, dict) and isinstance(shown.get("text"), str):
                 thought.append(shown["text"])
+        filtered = REASONS.get(reason) == "content_filter"
+        if not said and not filtered and wrong_shape(content):
+            text = "the message's content has an unknown form: " + error_text(dict(raw))[:200]
+            return Words(usage=usage, cached_tokens=cached, fault=Fault("server", text))
         return Words(
             text="".join(said),
             finish_reason=REASONS.get(reason, reason),
@@ -274,38 +269,13 @@ _BODY = "vlmfail body"
 def _keep_body(
     response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **rest: Any
 ) -> None:
-    """Keep a good response's body as it came: boto3 drops what its own model does not know."""
+    """Keep a good response's body as it came, and give boto3 an empty one to parse.
+
+    It drops what its own model does not know, and stumbles over what has another type.
+    """
     if response_dict.get("status_code", 500) < 300:
         customized_response_dict[_BODY] = response_dict.get("body")
-
-
-async def _in_thread(call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Run a blocking call in a thread that does not outlive the process.
-
-    A pool's threads would: they are waited for at exit, and a hung request cannot be ended.
-    """
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[dict[str, Any]] = loop.create_future()
-
-    def settle(result: dict[str, Any] | None, error: BaseException | None) -> None:
-        if future.done():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(result or {})
-
-    def work() -> None:
-        result, error = None, None
-        try:
-            result = call()
-        except Exception as raised:
-            error = raised
-        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(settle, result, error)
-
-    threading.Thread(target=work, name="vlmfail-bedrock", daemon=True).start()
-    return await future
+        response_dict["body"] = b"{}"
 
 
 def _configured_region() -> str | None:
@@ -353,17 +323,6 @@ def _flattened(parameters: Mapping[str, Any]) -> dict[str, Any]:
     common = parameters.get("inferenceConfig", {})
     own = parameters.get("additionalModelRequestFields", {})
     return {**{names[name]: value for name, value in common.items()}, **own}
-
-
-def _plain(value: Any) -> Any:
-    """Return `value` as JSON values: bytes as base64."""
-    if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, (bytes, bytearray)):
-        return base64.b64encode(value).decode("ascii")
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
 def _usage(usage: Any) -> tuple[Usage, int | None, int | None]:

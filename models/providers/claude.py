@@ -33,7 +33,7 @@ NAMES = ("max_tokens", "temperature", "top_p", "thinking", "output_config", "eff
 """What an error may be about; ``effort`` is the only part of ``output_config`` that is sent."""
 
 _VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:[-.](\d{1,2})(?!\d))?")
-_LIMIT = re.compile(r"(\d+) > (\d+), which is the maximum")
+_LIMIT = re.compile(r"(?<!\d)(\d{1,9}) > (\d{1,9}), which is the maximum")
 
 
 def claude_version(model: str) -> tuple[int, int] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .adapter import Fault
-from .fault_tables import EXCEPTIONS, LONGEST_TEXT, UNSAID
+from .fault_tables import EXCEPTIONS, LONGEST_TEXT, PLAIN, UNSAID
 
 
 def connection_fault(error: BaseException) -> Fault:
@@ -30,6 +30,8 @@ def connection_fault(error: BaseException) -> Fault:
 def _exception_text(error: BaseException, cause: BaseException, names: Sequence[str]) -> str:
     if UNSAID.intersection(names):
         return f"{type(cause).__name__}: a header holds characters that it must not hold"
+    if PLAIN.intersection(names):
+        return str(cause)
     parts = []
     for link in (error,) if cause is error else (error, cause):
         try:

@@ -10,6 +10,7 @@ from typing import Any
 
 from .adapter import Fault
 from .limiter import Limiter
+from .taming import tamed
 
 
 class Endpoint:
@@ -57,7 +58,7 @@ class Endpoint:
         said = (f"sends {now}" if now else "") + (" and " if now and gone else "")
         said += f"leaves out {gone}" if gone else ""
         warnings.warn(
-            f"{model} refused what was to be sent ({fault.text[:200]}): vlmfail {said} from now "
+            f"{model} refused what was to be sent ({tamed(fault.text, 200)}): vlmfail {said} from now "
             "on; records keep what was really sent",
             stacklevel=2,
         )

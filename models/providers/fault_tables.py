@@ -177,7 +177,10 @@ EXCEPTIONS: dict[str, FaultKind] = {
     "TimeoutException": "timeout",
     "APITimeoutError": "timeout",
     "TimeoutError": "timeout",
+    "ReplyTooLargeError": "too_large",
+    "UnreadableReplyError": "server",
     "DecodingError": "server",
+    "RecursionError": "server",
     "JSONDecodeError": "server",
     "UnicodeDecodeError": "server",
     "ResponseParserError": "server",
@@ -192,6 +195,7 @@ EXCEPTIONS: dict[str, FaultKind] = {
     "ProfileNotFound": "auth",
     "ParamValidationError": "bad_request",
     "TransportError": "connection",
+    "ProtocolError": "connection",
     "HTTPClientError": "connection",
     "EndpointConnectionError": "connection",
     "APIConnectionError": "connection",
@@ -200,6 +204,9 @@ EXCEPTIONS: dict[str, FaultKind] = {
     "gaierror": "connection",
 }
 """Exceptions of httpx (and its fork), botocore, the SDKs and Python, by name: none is imported."""
+
+PLAIN = frozenset({"ReplyTooLargeError", "UnreadableReplyError"})
+"""Exceptions of ours: their own words say it all, whatever an SDK wraps around them."""
 
 UNSAID = frozenset({"LocalProtocolError"})
 """Exceptions whose text quotes headers, and so may quote the key."""

@@ -81,7 +81,6 @@ def classify(
         code=code[:200] if code else None,
         retry_after=retry_after,
         parameter=parameter,
-        body=body if not isinstance(body, str) else body[:LONGEST_TEXT],
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,6 +14,8 @@ from .adapter import Fault, Words
 from .faults import classify, connection_fault, error_text, retry_after
 from .keys import key_names, need_key, present_keys
 from .packages import need_package
+from .reply_bodies import bounded_client, parsed, wrong_shape
+from .taming import finish_word
 from .tokens import count
 
 ADDRESS = "https://generativelanguage.googleapis.com"
@@ -68,8 +69,8 @@ NAMES = {
 }
 """The names by which an error may speak of a parameter, and ours."""
 
-_RANGE = re.compile(r"between (\d+) and (\d+)")
-_TOP = re.compile(r"\bto (\d+) \(exclusive\)")
+_RANGE = re.compile(r"between (\d{1,9}) and (\d{1,9})\b")
+_TOP = re.compile(r"\bto (\d{1,9}) \(exclusive\)")
 
 
 class GoogleAdapter:
@@ -158,7 +159,9 @@ class GoogleAdapter:
                 retry_options=types.HttpRetryOptions(attempts=1),
                 # A client of our own: it is never aiohttp's, which tries again by itself, and
                 # follows no redirect, which would carry the key to wherever it leads.
-                httpx_async_client=carrier.AsyncClient(limits=limits, timeout=patience),
+                httpx_async_client=bounded_client(carrier.AsyncClient)(
+                    limits=limits, timeout=patience
+                ),
             ),
         )
 
@@ -194,8 +197,7 @@ class GoogleAdapter:
             contents=types.Content(role="user", parts=parts),
             config=types.GenerateContentConfig(**config),
         )
-        raw = json.loads(response.sdk_http_response.body)
-        return raw if isinstance(raw, dict) else {"reply": raw}
+        return parsed(response.sdk_http_response.body)
 
     def fault(self, error: BaseException) -> Fault:
         """Classify an exception of the SDK."""
@@ -225,8 +227,7 @@ class GoogleAdapter:
                 return Words("", "content_filter", usage, cached)
             text = "the response holds no candidate: " + error_text(dict(raw))[:200]
             return Words(usage=usage, cached_tokens=cached, fault=Fault("server", text))
-        reason = candidate.get("finishReason")
-        reason = reason.lower() if isinstance(reason, str) and reason else "stop"
+        reason = finish_word(candidate.get("finishReason"))
         content = candidate.get("content")
         parts = content.get("parts") if isinstance(content, dict) else None
         said: list[str] = []
@@ -234,6 +235,10 @@ class GoogleAdapter:
         for part in parts if isinstance(parts, list) else []:
             if isinstance(part, dict) and isinstance(part.get("text"), str):
                 (thought if part.get("thought") is True else said).append(part["text"])
+        unknown = content is not None and not isinstance(content, dict)
+        if not said and (unknown or wrong_shape(parts)):
+            text = "the candidate's content has an unknown form: " + error_text(candidate)[:200]
+            return Words(usage=usage, cached_tokens=cached, fault=Fault("server", text))
         return Words(
             text="".join(said),
             finish_reason=REASONS.get(reason, reason),

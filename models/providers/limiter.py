@@ -11,6 +11,10 @@ BACK_OFF = 0.5
 """Share of the requests in flight that may stay in flight after the service said "too many"."""
 
 
+class NoPlaceError(Exception):
+    """The service had no room for a request in the time that there was."""
+
+
 class Limiter:
     """Additive increase, multiplicative decrease, as TCP does it (Chiu and Jain, 1989).
 
@@ -30,29 +34,49 @@ class Limiter:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @contextlib.asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Hold one of the places in flight."""
+    async def slot(self, patience: float | None = None) -> AsyncIterator[float]:
+        """Hold one of the places in flight; yields the seconds that were waited for it.
+
+        Args:
+            patience: Seconds to wait for it at most; None waits as long as it takes.
+
+        Raises:
+            NoPlaceError: When there was none in that time.
+        """
         loop = asyncio.get_running_loop()
-        while True:
-            pause = self._until - loop.time()
-            if pause > 0:
-                await asyncio.sleep(pause)
-            elif self.limit is None or self.in_flight < int(self.limit):
-                break
-            else:
-                turn: asyncio.Future[None] = loop.create_future()
-                self._waiting.append(turn)
-                try:
-                    await turn
-                except asyncio.CancelledError:
-                    self._wake()
-                    raise
+        start = loop.time()
+        if not self._free(start):
+            try:
+                async with asyncio.timeout(patience):
+                    await self._place()
+            except TimeoutError:
+                # Its turn may have come at the same moment: it is the next one's.
+                self._wake()
+                raise NoPlaceError from None
         self.in_flight += 1
         try:
-            yield
+            yield loop.time() - start
         finally:
             self.in_flight -= 1
             self._wake()
+
+    def _free(self, now: float) -> bool:
+        return now >= self._until and (self.limit is None or self.in_flight < int(self.limit))
+
+    async def _place(self) -> None:
+        loop = asyncio.get_running_loop()
+        while not self._free(loop.time()):
+            pause = self._until - loop.time()
+            if pause > 0:
+                await asyncio.sleep(pause)
+                continue
+            turn: asyncio.Future[None] = loop.create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                self._wake()
+                raise
 
     def slow_down(self, seconds: float) -> None:
         """The service had too many: halve what is in flight, start nothing for `seconds`."""

@@ -17,7 +17,9 @@ from .adapter import Fault, Words
 from .faults import classify, connection_fault, retry_after
 from .keys import key_names, need_key, present_keys
 from .packages import need_package
+from .reply_bodies import bounded_client, parsed, wrong_shape
 from .shards import Shards
+from .taming import finish_word
 from .tokens import count
 
 ADDRESS = "https://api.openai.com/v1"
@@ -129,7 +131,7 @@ class OpenAIAdapter:
                 max_retries=0,
                 timeout=self.spec.timeout + 5,
                 # A redirect is a request more than was counted, and carries the prompt elsewhere.
-                http_client=openai.DefaultAsyncHttpxClient(
+                http_client=bounded_client(openai.DefaultAsyncHttpxClient)(
                     limits=limits, follow_redirects=False, verify=certificates
                 ),
             )
@@ -176,8 +178,7 @@ class OpenAIAdapter:
                 body=body,
                 options={"timeout": timeout + 5, "headers": {"X-Stainless-Raw-Response": "raw"}},
             )
-        raw = json.loads(response.http_response.content)
-        return raw if isinstance(raw, dict) else {"reply": raw}
+        return parsed(response.http_response.content)
 
     def fault(self, error: BaseException) -> Fault:
         """Classify an exception of the SDK."""
@@ -206,13 +207,15 @@ class OpenAIAdapter:
         if not isinstance(choice, dict) or not isinstance(message, dict):
             text = "the response holds no choice: " + json.dumps(raw)[:200]
             return Words(usage=usage, cached_tokens=cached, fault=Fault("server", text))
-        reason = choice.get("finish_reason")
-        reason = reason.lower() if isinstance(reason, str) and reason else "stop"
+        reason = finish_word(choice.get("finish_reason"))
         thinking = message.get("reasoning_content") or message.get("reasoning")
         text = _text(message.get("content"))
         refusal = message.get("refusal")
         if isinstance(refusal, str) and refusal:
             text, reason = text or refusal, "refusal"
+        elif not text and _unknown(message.get("content")):
+            said = "the message's content has an unknown form: " + json.dumps(message)[:200]
+            return Words(usage=usage, cached_tokens=cached, fault=Fault("server", said))
         return Words(
             text=text,
             finish_reason=reason,
@@ -235,6 +238,10 @@ def _text(content: Any) -> str:
         texts = [part.get("text") for part in content if isinstance(part, dict)]
         return "".join(text for text in texts if isinstance(text, str))
     return ""
+
+
+def _unknown(content: Any) -> bool:
+    return not isinstance(content, str) and wrong_shape(content)
 
 
 def _usage(usage: Any) -> tuple[Usage, int | None]:

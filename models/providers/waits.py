@@ -12,8 +12,12 @@ from typing import Any
 _AGAIN = re.compile(
     r"(?:try again|retry)(?:ing)? (?:in|after) "
     r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?) ?(ms|milliseconds|s|seconds?|minutes?)\b)?",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
+LONGEST = 366 * 86400.0
+"""Seconds beyond which it makes no difference how long a wait is."""
+
 _UNITS = {"ms": 1e-3, "milliseconds": 1e-3, "minute": 60.0, "minutes": 60.0}
 
 
@@ -31,12 +35,12 @@ def retry_after(headers: Mapping[str, str] | None) -> float | None:
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         seconds = _number(known.get(name))
         if seconds is not None:
-            return max(0.0, seconds * unit)
+            return _bounded(seconds * unit)
     until = _date(known.get("retry-after"))
     if until is None:
         return None
     now = _date(known.get("date"))
-    return max(0.0, until - (time.time() if now is None else now))
+    return _bounded(until - (time.time() if now is None else now))
 
 
 def asked_wait(error: Any, text: str) -> float | None:
@@ -47,25 +51,28 @@ def asked_wait(error: Any, text: str) -> float | None:
             delay = detail.get("retryDelay")
             seconds = _number(delay.removesuffix("s")) if isinstance(delay, str) else None
             if seconds is not None:
-                return max(0.0, seconds)
+                return _bounded(seconds)
     found = _AGAIN.search(text)
     if found is None or not any(found.groups()):
         return None
     hours, minutes, amount, unit = found.groups()
     last = float(amount or 0) * _UNITS.get((unit or "s").lower(), 1.0)
-    return 3600.0 * int(hours or 0) + 60.0 * int(minutes or 0) + last
+    return _bounded(3600.0 * float(hours or 0) + 60.0 * float(minutes or 0) + last)
+
+
+def _bounded(seconds: float) -> float:
+    """Return a wait that can be waited: hundreds of digits make a float infinite."""
+    return min(max(0.0, seconds), LONGEST)
 
 
 def _number(text: str | None) -> float | None:
-    try:
-        value = float(text) if text else math.nan
-    except ValueError:
-        return None
+    """Return what a decimal number says, None for all else that Python would read as one."""
+    value = float(text) if text and _NUMBER.fullmatch(text) else math.nan
     return value if math.isfinite(value) else None
 
 
 def _date(text: str | None) -> float | None:
     try:
         return parsedate_to_datetime(text).timestamp() if text else None
-    except (ValueError, TypeError, OverflowError):
+    except Exception:  # its own kinds of error differ by Python's version and by what is wrong
         return None

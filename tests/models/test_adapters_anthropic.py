@@ -186,7 +186,7 @@ def test_odd_replies_over_the_wire():
 )
 def test_no_reply_is_too_odd_to_read(raw):
     words = adapter().read(raw)
-    assert (words.fault is None) == (raw.get("content") is not None or "stop_reason" in raw)
+    assert (words.fault is None) == (isinstance(raw.get("content"), str) or "stop_reason" in raw)
     assert words.usage.input_tokens is None
 
 

@@ -1,0 +1,228 @@
+"""A reply's body: how large it may be, how it is decoded and parsed, how much of it is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import itertools
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .taming import tamed
+
+MOST_BYTES = 16 << 20
+"""Bytes of one reply after decoding; more is no answer to a question, and none of it is used."""
+
+ENCODINGS = "gzip, deflate"
+"""What a server may compress a reply with; both can be decoded by steps of a known size."""
+
+STEP = 1 << 18
+"""Bytes decoded at once, before the event loop has its turn."""
+
+MOST_CHARACTERS, MOST_VALUES, MOST_LEVELS = 1 << 20, 20_000, 64
+"""Bounds of an ordinary reply; of a larger one a part is kept in records."""
+
+CUT = "[cut]"
+
+
+class ReplyTooLargeError(Exception):
+    """A reply of more than `MOST_BYTES`; reading it was given up there."""
+
+    def __init__(self) -> None:
+        """Say the limit."""
+        super().__init__(
+            f"the reply is larger than {MOST_BYTES >> 20} MiB: it was not read to its end"
+        )
+
+
+class UnreadableReplyError(Exception):
+    """A reply that is no JSON, or compressed in a way that nobody asked for."""
+
+
+class Decoder:
+    """Undoes ``Content-Encoding`` by steps of at most `STEP` bytes, however small their source."""
+
+    def __init__(self, encoding: str) -> None:
+        """Take the header's value.
+
+        Raises:
+            UnreadableReplyError: For an encoding that was not asked for, several in a row included.
+        """
+        name = encoding.strip().lower()
+        if name not in ("", "identity", "gzip", "x-gzip", "deflate"):
+            raise UnreadableReplyError(
+                f"the reply's encoding is {tamed(name, 40)!r}, asked for were {ENCODINGS}"
+            )
+        # 32 + the window's bits: with either header.
+        self._inflate = None if name in ("", "identity") else zlib.decompressobj(32 + 15)
+        self._begun = False
+
+    def parts(self, data: bytes) -> Iterator[bytes]:
+        """Yield what `data` decodes to.
+
+        Raises:
+            UnreadableReplyError: When it is not in the encoding.
+        """
+        if self._inflate is None:
+            yield data
+            return
+        part = b""
+        # A full step may have left more inside although its source is used up.
+        while data or len(part) == STEP:
+            try:
+                part = self._inflate.decompress(data, STEP)
+            except zlib.error as error:
+                if self._begun:
+                    raise UnreadableReplyError(f"the reply cannot be decoded: {error}") from error
+                # Some servers send deflated data without its header.
+                self._begun, self._inflate = True, zlib.decompressobj(-15)
+                continue
+            self._begun = True
+            data = self._inflate.unconsumed_tail
+            yield part
+
+
+@functools.cache
+def bounded_client(kind: Any) -> Any:
+    """Return a class of HTTP client like `kind` whose replies are never above `MOST_BYTES`.
+
+    Args:
+        kind: An asynchronous client of httpx or of its fork, whichever the SDK is built on.
+    """
+
+    class BoundedClient(kind):  # type: ignore[misc]
+        """Reads each reply itself, and hands it over whole, decoded and closed."""
+
+        async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
+            """Send `request`.
+
+            Raises:
+                ReplyTooLargeError: The connection is closed then.
+                UnreadableReplyError: When the body cannot be decoded.
+            """
+            request.headers["Accept-Encoding"] = ENCODINGS
+            response = await super().send(request, stream=True, **options)
+            try:
+                body = await _whole(response)
+            finally:
+                await response.aclose()
+            plain = type(response)(
+                response.status_code,
+                headers=[
+                    (name, value)
+                    for name, value in response.headers.raw
+                    if name.lower()
+                    not in (b"content-encoding", b"content-length", b"transfer-encoding")
+                ],
+                content=body,
+                request=response.request,
+                extensions=response.extensions,
+                history=response.history,
+            )
+            # JSON is UTF-8. The header's charset may name a codec that unpacks, as zlib does.
+            plain.encoding = "utf-8"
+            plain.elapsed = response.elapsed
+            return plain
+
+    return BoundedClient
+
+
+async def _whole(response: Any) -> bytes:
+    decoder = Decoder(response.headers.get("content-encoding", ""))
+    body, came = bytearray(), 0
+    async for data in response.aiter_raw():
+        came += len(data)  # which may decode to nothing
+        for part in decoder.parts(data):
+            body += part
+            if max(came, len(body)) > MOST_BYTES:
+                raise ReplyTooLargeError
+            if len(part) >= STEP:
+                await asyncio.sleep(0)
+    return bytes(body)
+
+
+def parsed(content: bytes | str | None) -> dict[str, Any]:
+    """Return a body's JSON; what is no object is put into one as ``reply``.
+
+    Raises:
+        UnreadableReplyError: For what is no JSON.
+    """
+    if not content:
+        raise UnreadableReplyError("the reply is empty")
+    try:
+        raw = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        said = tamed(str(error), 200)
+        raise UnreadableReplyError(f"the reply is no JSON: {said}") from error
+    return raw if isinstance(raw, dict) else {"reply": raw}
+
+
+def ordinary(raw: Any) -> bool:
+    """Return whether JSON values are no larger and no deeper than an answer's ever are.
+
+    Takes no longer than such a reply, however large `raw` is.
+    """
+    characters = values = 0
+    waiting: list[tuple[Any, int]] = [(raw, 0)]
+    while waiting:
+        value, level = waiting.pop()
+        values += 1
+        inner: Any = ()
+        if isinstance(value, str):
+            characters += len(value)
+        elif isinstance(value, int):
+            characters += value.bit_length() // 3
+        elif isinstance(value, Mapping):
+            characters += sum(len(name) for name in itertools.islice(value, MOST_VALUES))
+            inner = value.values()
+        elif isinstance(value, (list, tuple)):
+            inner = value
+        if inner and (level >= MOST_LEVELS or len(inner) + values > MOST_VALUES):
+            return False
+        if characters > MOST_CHARACTERS or values > MOST_VALUES:
+            return False
+        waiting.extend((item, level + 1) for item in inner)
+    return True
+
+
+def kept(raw: Any) -> Any:
+    """Return JSON values as records keep them: the same, or a part of those beyond all measure."""
+    return raw if ordinary(raw) else _cut(raw, 0, [MOST_CHARACTERS // 4])
+
+
+def _cut(value: Any, level: int, room: list[int]) -> Any:
+    room[0] -= 8
+    if room[0] <= 0 or level > MOST_LEVELS // 2:
+        return CUT
+    if isinstance(value, str):
+        piece = value[: min(20_000, room[0])]
+        room[0] -= len(piece)
+        return piece if len(piece) == len(value) else piece + CUT
+    if isinstance(value, int):
+        return value if value.bit_length() <= 64 else CUT
+    if isinstance(value, Mapping):
+        some = itertools.islice(value.items(), 200)
+        result = {str(name)[:200]: _cut(item, level + 1, room) for name, item in some}
+        return result if len(value) <= 200 else {**result, CUT: len(value) - 200}
+    if isinstance(value, (list, tuple)):
+        items = [_cut(item, level + 1, room) for item in itertools.islice(value, 200)]
+        return items if len(value) <= 200 else [*items, CUT]
+    return value
+
+
+def wrong_shape(content: Any, name: str = "text") -> bool:
+    """Return whether what should be a list of blocks is not: None and an empty list are one.
+
+    Args:
+        content: As the reply has it.
+        name: The field of a block that holds its text.
+    """
+    if content is None:
+        return False
+    if not isinstance(content, list):
+        return True
+    return any(
+        not isinstance(block, dict) or not isinstance(block.get(name, ""), str) for block in content
+    )
