@@ -80,11 +80,11 @@ class Template:
             self.in_parts = self._shows_text()
             if not self.in_parts and not self._shows_text():
                 raise ModelFault(
-                    f"model {spec.text!r}: its chat template takes neither a list of parts nor text"
+                    f"model {spec.shown}: its chat template takes neither a list of parts nor text"
                 )
             if self.picture and self._chat(1, "?") == self._chat(0, "?"):
                 raise ModelFault(
-                    f"model {spec.text!r}: its chat template drops the picture, so that its "
+                    f"model {spec.shown}: its chat template drops the picture, so that its "
                     "answers would be blind"
                 )
         elif self.picture and self._places_pictures():
@@ -195,7 +195,7 @@ def thinking_switches(spec: ModelSpec, template: str | None) -> dict[str, Any]:
     if not switches:
         takes = ", ".join(sorted(has)) or "none"
         raise ModelFault(
-            f"model {spec.text!r}: its chat template cannot be told thinking={asked} (its own "
+            f"model {spec.shown}: its chat template cannot be told thinking={asked} (its own "
             f"switches: {takes}); leave ?thinking out"
         )
     if switch:
@@ -316,7 +316,7 @@ class Generator:
         agreement = torch.corrcoef(torch.stack(kept)[:, known])[0, 1].item()
         if not agreement > LEAST_AGREEMENT:
             raise ModelFault(
-                f"model {self.spec.text!r} answers otherwise beside a longer prompt (its scores "
+                f"model {self.spec.shown} answers otherwise beside a longer prompt (its scores "
                 f"correlate by {agreement:.2f}): it cannot be padded, use ?batch=1"
             )
 
@@ -356,7 +356,7 @@ class Generator:
         for one, has in zip(asked, seen, strict=True):
             if one.images and not has:
                 raise ModelFault(
-                    f"model {self.spec.text!r}: its prompt format drops the picture, so that its "
+                    f"model {self.spec.shown}: its prompt format drops the picture, so that its "
                     "answers would be blind"
                 )
 
@@ -394,7 +394,7 @@ class _Choosing:
         self.steps += 1
         if bool(torch.isnan(scores).any()):
             raise ModelFault(
-                f"model {self.spec.text!r} computes scores that are no numbers: its weights need "
+                f"model {self.spec.shown} computes scores that are no numbers: its weights need "
                 "?dtype=bfloat16 or ?dtype=float32"
             )
         if not self.rows:

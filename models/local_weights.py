@@ -19,13 +19,16 @@ from typing import Any
 
 from ..core import EnvironmentFault, MissingDependencyError, ModelFault, UsageError
 from .providers.redaction import redacted
-from .specs import ModelSpec
+from .specs import ModelSpec, shown
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 """Number formats of the weights; ``auto`` is the one that they were saved in."""
 
 READ = (".safetensors", ".json", ".jinja", ".model", ".txt", ".tiktoken")
 """Endings of the files that decide what a model in a folder answers."""
+
+TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+"""Environment variables that may hold the hub's token, which no text may show."""
 
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".msgpack", ".h5")
 _HUB_ID = re.compile(r"^[\w.-]+(?:/[\w.-]+)?$")
@@ -66,11 +69,13 @@ def check_options(spec: ModelSpec) -> None:
     """
     if spec.dtype is not None and spec.dtype not in DTYPES:
         raise UsageError(
-            f"model {spec.text!r}: dtype: expected one of {', '.join(DTYPES)}, got {spec.dtype!r}"
+            f"model {spec.shown}: dtype: expected one of {', '.join(DTYPES)}, "
+            f"got {shown(spec.dtype)}"
         )
     if spec.device is not None and not _DEVICE.match(spec.device):
         raise UsageError(
-            f"model {spec.text!r}: device: expected cpu, cuda, cuda:N or mps, got {spec.device!r}"
+            f"model {spec.shown}: device: expected cpu, cuda, cuda:N or mps, "
+            f"got {shown(spec.device)}"
         )
 
 
@@ -87,16 +92,23 @@ def locate(spec: ModelSpec) -> Checkpoint:
     Raises:
         ModelFault: When a path is named at which there is no folder.
     """
-    path = Path(spec.model).expanduser()
-    if path.is_dir():
-        return Checkpoint(str(path.resolve()), local=True)
-    if path.exists():
-        raise ModelFault(f"{spec.model} is a file: name the folder that holds it, hf:{path.parent}")
+    path = Path(os.path.expanduser(spec.model))
+    try:
+        if path.is_dir():
+            return Checkpoint(str(path.resolve()), local=True)
+        there = path.exists()
+    except OSError:  # a name too long, a folder that may not be looked into
+        there = False
+    if there:
+        raise ModelFault(
+            f"{spec.shown_model} is a file: name the folder that holds it, "
+            f"hf:{str(path.parent)[:200]}"
+        )
     name, _, revision = spec.model.partition("@")
     if not _HUB_ID.match(name) or name.startswith("."):
         raise ModelFault(
-            f"there is no folder {spec.model}: hf: takes a folder written by save_pretrained, or "
-            "an id at the Hugging Face Hub such as hf:ORGANISATION/MODEL"
+            f"there is no folder {spec.shown_model}: hf: takes a folder written by "
+            "save_pretrained, or an id at the Hugging Face Hub such as hf:ORGANISATION/MODEL"
         )
     return Checkpoint(name, local=False, revision=revision or None)
 
@@ -208,7 +220,7 @@ def load(checkpoint: Checkpoint, dtype: str, device: str) -> tuple[Any, Any]:
         config = AutoConfig.from_pretrained(checkpoint.source, **where)
         if type(config) not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
             raise ModelFault(
-                f"{checkpoint.source} is a {config.model_type!r} model, which transformers "
+                f"{checkpoint.source} is a {shown(config.model_type)} model, which transformers "
                 f"{_version('transformers')} does not know as image-text-to-text"
             )
         _check_safetensors(checkpoint)
@@ -237,7 +249,7 @@ def _check_safetensors(checkpoint: Checkpoint) -> None:
     if any(name.endswith(".safetensors") for name in files):
         return
     pickled = [name for name in files if name.endswith(_PICKLED)]
-    there = f"only {', '.join(pickled[:3])}, which" if pickled else "no weights;"
+    there = f"only {_names(pickled)}, which" if pickled else "no weights;"
     raise ModelFault(
         f"{checkpoint.source} holds {there} "
         + (
@@ -256,8 +268,13 @@ def _check_complete(checkpoint: Checkpoint, report: Any) -> None:
     if missing:
         raise ModelFault(
             f"{checkpoint.source}: {len(missing)} weights that the model needs are not in its "
-            f"files and would be random ({', '.join(missing[:3])}, ...)"
+            f"files and would be random ({_names(missing)}, ...)"
         )
+
+
+def _names(foreign: list[str]) -> str:
+    """Return the first names of a file's own, bounded."""
+    return ", ".join(shown(name, 80)[1:-1] for name in foreign[:3])
 
 
 @contextmanager
@@ -324,4 +341,5 @@ def first_line(error: BaseException) -> str:
     """Return the first line of an error's text, bounded, without the hub's token."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = lines[0] if lines else type(error).__name__
-    return redacted(said, (os.environ.get("HF_TOKEN", ""),))[:300]
+    tokens = [os.environ.get(name, "") for name in TOKENS]
+    return redacted(said, tokens)[:300]

@@ -5,16 +5,51 @@ from __future__ import annotations
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from ..core import UnknownNameError, UsageError
+from .spec_addresses import address_fault
 
-_ADDRESS = re.compile(r"@(?:localhost|[\w.-]+:\d+|\[[0-9a-fA-F:]+\])(?:[/:]|$)", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"@(?:localhost|[\w.-]+:\d+|\[[0-9a-fA-F:.%]+\])(?:[/:]|$)|@(?:https?:|//)", re.IGNORECASE
+)
 
 THINKING = ("none", "minimal", "low", "medium", "high")
+
+LONGEST_SPEC = 8192
+"""Characters of a spec: it is kept in every record and repeated in texts."""
+
+DEEPEST = 32
+"""Levels of an option's JSON value."""
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def shown(text: object, length: int = 120) -> str:
+    """Return foreign text for an error's text: quoted, on one line, cut to `length` characters."""
+    whole = str(text)
+    if len(whole) <= length:
+        return repr(whole)
+    return f"{whole[:length]!r} ... ({len(whole)} characters)"
+
+
+def shown_model(text: str, length: int = 120) -> str:
+    """Return a spec for an error's text: without its options, and without a password.
+
+    A spec that is refused may hold a secret where none belongs: in its address or an option.
+    """
+    first, at, rest = text.partition("@")
+    if at and ("@" in rest or "%40" in rest):
+        return shown(f"{first.partition('?')[0]}@...", length)
+    return shown(text.partition("?")[0], length)
+
+
+def _has_surrogate(text: str) -> bool:
+    return any("\ud800" <= c <= "\udfff" for c in text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +103,16 @@ class ModelSpec:
     extra_body: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
+    def shown(self) -> str:
+        """The spec for an error's text: quoted, bounded, without its options."""
+        return shown_model(self.text)
+
+    @property
+    def shown_model(self) -> str:
+        """The model's name or path for an error's text."""
+        return shown(self.model)
+
+    @property
     def given(self) -> tuple[str, ...]:
         """Names of the options that differ from their defaults."""
         return tuple(
@@ -82,16 +127,27 @@ class ModelSpec:
         for name in self.given:
             if name not in known:
                 raise UsageError(
-                    f"model {self.text!r}: {self.prefix}: has no option {name!r}; it has "
+                    f"model {self.shown}: {self.prefix}: has no option {name!r}; it has "
                     + ", ".join(known)
                 )
+
+
+class _Refused(ValueError):
+    """A value that is refused for a reason that its kind does not tell."""
+
+
+def _plain_digits(text: str) -> str:
+    """Refuse what Python reads as a number and nobody writes: "1_000", other scripts' digits."""
+    if not text.isascii() or "_" in text:
+        raise ValueError
+    return text
 
 
 def _number(low: float, high: float = math.inf, *, whole: bool = False) -> Any:
     kind = "a whole number" if whole else "a number"
 
     def read(text: str) -> float | int:
-        value = int(text) if whole else float(text)
+        value = int(_plain_digits(text)) if whole else float(_plain_digits(text))
         if not low <= value <= high or not math.isfinite(value):
             raise ValueError
         return value
@@ -112,9 +168,10 @@ def _choice(*names: str) -> Any:
 def _thinking(text: str) -> str | int:
     if text.lower() in THINKING:
         return text.lower()
-    if int(text) < 1:
+    value = int(_plain_digits(text))
+    if value < 1:
         raise ValueError
-    return int(text)
+    return value
 
 
 def _flag(text: str) -> bool:
@@ -125,14 +182,54 @@ def _flag(text: str) -> bool:
 
 
 def _object(text: str) -> dict[str, Any]:
-    value = json.loads(text)
+    """Return a JSON object that every JSON reader reads alike."""
+    try:
+        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_without_twins)
+    except json.JSONDecodeError as error:
+        raise _Refused(f"{error.msg} at character {error.pos}") from error
+    except RecursionError as error:
+        raise _Refused(f"it is nested more than {DEEPEST} levels deep") from error
     if not isinstance(value, dict):
         raise ValueError
+    level: list[Any] = [value]
+    for _ in range(DEEPEST):
+        for part in level:
+            if isinstance(part, str) and _has_surrogate(part):
+                raise _Refused("a text in it holds half a character (a lone surrogate)")
+            if isinstance(part, float) and not math.isfinite(part):
+                raise _Refused("a number in it is too large")
+        level = [inner for part in level for inner in _parts(part)]
+        if not level:
+            return value
+    raise _Refused(f"it is nested more than {DEEPEST} levels deep")
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    return value if isinstance(value, list) else []
+
+
+def _no_constant(name: str) -> None:
+    raise _Refused(f"{name} is no JSON")
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise _Refused("a name in it is given twice")
     return value
 
 
 def _word(text: str) -> str:
     if not text.strip() or not text.isprintable():
+        raise ValueError
+    return text
+
+
+def _variable(text: str) -> str:
+    # A key that was put here by mistake must be neither recorded nor repeated.
+    if not _VARIABLE.fullmatch(text):
         raise ValueError
     return text
 
@@ -145,7 +242,7 @@ _READERS: dict[str, Any] = {
     "timeout": _number(0.1, 3600),
     "attempts": _number(1, 20, whole=True),
     "patience": _number(0, 86400),
-    "key_env": (_word, "the name of an environment variable"),
+    "key_env": (_variable, "the name of an environment variable"),
     "send_seed": (_flag, "true or false"),
     "detail": _choice("low", "high", "auto", "original"),
     "max_side": _number(16, whole=True),
@@ -164,6 +261,13 @@ def parse_spec(text: str) -> ModelSpec:
         UsageError: For a spec without a model, a URL that is none or holds a password, an unknown
             option or a value that it cannot have.
     """
+    name = shown_model(text)
+    if len(text) > LONGEST_SPEC:
+        raise UsageError(f"model {name}: a spec has at most {LONGEST_SPEC} characters")
+    if any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in text):
+        raise UsageError(
+            f"model {name}: it holds line breaks or other characters that cannot be printed"
+        )
     prefix, _, rest = text.partition(":")
     rest, mark, query = rest.partition("?")
     model, base_url = rest, None
@@ -173,45 +277,47 @@ def parse_spec(text: str) -> ModelSpec:
             model, base_url = rest[:at], rest[at + 1 :].rstrip("/")
             break
     if not model.strip():
-        raise UsageError(f"model {text!r}: expected {prefix}:MODEL, for example {prefix}:NAME")
+        raise UsageError(
+            f"model {name}: expected {prefix[:40]}:MODEL, for example {prefix[:40]}:NAME"
+        )
     if base_url is not None:
-        _check_url(text, base_url)
+        fault = address_fault(base_url)
+        if fault is not None:
+            raise UsageError(f"model {name}: {fault}")
     elif "://" in model or _ADDRESS.search(model):
         # Else the prompt, the pictures and the key would go to the provider itself.
         raise UsageError(
-            f"model {text!r}: what follows '@' looks like an address without its scheme: write "
+            f"model {name}: what follows '@' looks like an address without its scheme: write "
             "MODEL@http://HOST:PORT/v1"
         )
-    values: dict[str, Any] = {}
-    for name, value in parse_qsl(query, keep_blank_values=True):
-        if name not in _READERS:
-            raise UnknownNameError(f"option of model {text.partition('?')[0]!r}", name, _READERS)
-        if name in values:
-            raise UsageError(f"model {text!r}: option {name} is given twice")
-        read, expected = _READERS[name]
-        try:
-            values[name] = read(value)
-        except (ValueError, OverflowError, RecursionError) as error:
-            raise UsageError(
-                f"model {text!r}: {name}: expected {expected}, got {value!r}"
-            ) from error
+    values = _read_options(name, query)
     if mark and not values:
         raise UsageError(
-            f"model {text!r}: after '?' options are expected, for example ?max_tokens=1024"
+            f"model {name}: after '?' options are expected, for example ?max_tokens=1024"
         )
     return ModelSpec(text, prefix, model, base_url, **values)
 
 
-def _check_url(text: str, url: str) -> None:
+def _read_options(model: str, query: str) -> dict[str, Any]:
     try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
+        pairs = parse_qsl(query, keep_blank_values=True, errors="strict")
     except ValueError as error:
-        raise UsageError(f"model {text!r}: {url!r} is no address ({error})") from error
-    if not host:
-        raise UsageError(f"model {text!r}: {url!r} is no address: it names no host")
-    if parts.username is not None or parts.password is not None:
         raise UsageError(
-            "a model's address must hold no user or password, since specs are recorded: put the "
-            "key into an environment variable and name it with ?key_env=NAME"
-        )
+            f"model {model}: an option holds a percent escape that stands for no character"
+        ) from error
+    values: dict[str, Any] = {}
+    for name, value in pairs:
+        if name not in _READERS:
+            raise UnknownNameError(f"option of model {model}", name[:60], _READERS)
+        if name in values:
+            raise UsageError(f"model {model}: option {name} is given twice")
+        read, expected = _READERS[name]
+        try:
+            values[name] = read(value)
+        except (ValueError, OverflowError, RecursionError) as error:
+            got = "something else" if name == "key_env" else shown(value)
+            why = f" ({error})" if isinstance(error, _Refused) else ""
+            raise UsageError(f"model {model}: {name}: expected {expected}, got {got}{why}") from (
+                None if name == "key_env" else error
+            )
+    return values

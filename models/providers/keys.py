@@ -48,10 +48,10 @@ def need_key(spec: ModelSpec, own: Sequence[str], home: str) -> str:
     keys = present_keys(names)
     if not keys:
         unset = f"{names[0]} is not set" if len(names) == 1 else " and ".join(names) + " are unset"
-        raise ModelFault(f"the model {spec.text!r} needs a key, and {unset}: export {names[0]}=...")
+        raise ModelFault(f"the model {spec.shown} needs a key, and {unset}: export {names[0]}=...")
     if not keys[0].isascii() or not keys[0].isprintable() or " " in keys[0]:
         raise ModelFault(
-            f"the model {spec.text!r}: what {' or '.join(names)} holds is no key (blanks, line "
+            f"the model {spec.shown}: what {' or '.join(names)} holds is no key (blanks, line "
             f"breaks or other characters inside): export {names[0]}=..."
         )
     return keys[0]
