@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import re
+import stat
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
@@ -14,12 +15,13 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ..core import UsageError
-from .specs import ModelSpec
+from .specs import ModelSpec, shown
 
 BUILT_IN = Path(__file__).with_name("prices.json")
 LOCAL = ("hf",)  # prefixes of models that run here and cost nothing
 _MILLION = 1e6
 _LARGEST = 4 << 20  # bytes of a table
+_DEAREST = 1e6  # $ per million tokens: more is a slip, and a sum of it no number
 
 # Where a provider's own prices hold. Its regional addresses may charge more.
 _OWN_HOSTS = {
@@ -48,23 +50,23 @@ class Price(BaseModel):
         output: Generated tokens, reasoning included.
         up_to_input_tokens: Longer prompts have another price, which is unknown here.
         source: Where it stands.
-        date: When it stood there.
+        date: When it stood there; none where the day of reading is not known.
         note: Anything else, for people.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
-    provider: str = Field(min_length=1)
-    base_url: str | None = None
-    model: str = Field(min_length=1)
-    input: float = Field(ge=0)
-    cached_input: float | None = Field(default=None, ge=0)
-    cache_write: float | None = Field(default=None, ge=0)
-    output: float = Field(ge=0)
+    provider: str = Field(min_length=1, max_length=100)
+    base_url: str | None = Field(default=None, max_length=1000)
+    model: str = Field(min_length=1, max_length=300)
+    input: float = Field(ge=0, le=_DEAREST)
+    cached_input: float | None = Field(default=None, ge=0, le=_DEAREST)
+    cache_write: float | None = Field(default=None, ge=0, le=_DEAREST)
+    output: float = Field(ge=0, le=_DEAREST)
     up_to_input_tokens: int | None = Field(default=None, ge=1)
-    source: str = ""
+    source: str = Field(default="", max_length=500)
     date: datetime.date | None = None
-    note: str = ""
+    note: str = Field(default="", max_length=500)
 
     def dollars(
         self,
@@ -126,13 +128,14 @@ def price_of(spec: ModelSpec, base_url: str) -> Price | None:
         return Price(provider=spec.prefix, model=spec.model, input=0.0, output=0.0)
     asked = (spec.prefix, spec.model, base_url)
     named = os.environ.get("VLMFAIL_PRICES")
-    own = _find_in_own(Path(named).expanduser(), *asked) if named else None
+    # Not Path.expanduser, which raises for a user that does not exist.
+    own = _find_in_own(Path(os.path.expanduser(named)), *asked) if named else None
     return own or _find(BUILT_IN, None, *asked)
 
 
 @lru_cache(maxsize=256)
 def _find(
-    path: Path, changed: int | None, provider: str, model: str, base_url: str
+    path: Path, changed: tuple[int, ...] | None, provider: str, model: str, base_url: str
 ) -> Price | None:
     """Return the row that fits best, if any does; searched anew when the file has changed."""
     rows = [
@@ -175,30 +178,36 @@ def _host(url: str) -> tuple[str, int] | None:
 
 
 def _find_in_own(path: Path, provider: str, model: str, base_url: str) -> Price | None:
+    name = f"VLMFAIL_PRICES={shown(path, 300)}"
     try:
         found = path.stat()
-        if found.st_size > _LARGEST:
-            raise UsageError(f"VLMFAIL_PRICES={path}: larger than 4 MiB, which is no price table")
-        return _find(path, found.st_mtime_ns, provider, model, base_url)
+        if not stat.S_ISREG(found.st_mode):  # a pipe or a terminal would be waited for
+            raise UsageError(f"{name}: the price table cannot be read (it is no regular file)")
+        changed = found.st_mtime_ns, found.st_size, found.st_ino
+        return _find(path, changed, provider, model, base_url)
     except OSError as error:
         raise UsageError(
-            f"VLMFAIL_PRICES={path}: the price table cannot be read ({error.strerror}); "
+            f"{name}: the price table cannot be read ({error.strerror}); "
             "give a JSON file or unset the variable"
         ) from error
 
 
+def _bytes_of(path: Path) -> bytes:
+    """Return what a table holds; never more than one may hold, and without waiting."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with open(handle, "rb") as file:
+        text = file.read(_LARGEST + 1) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+    if len(text) > _LARGEST:
+        raise UsageError(f"{_at(path, ())}: larger than 4 MiB, which is no price table")
+    return text
+
+
 @lru_cache(maxsize=8)
-def _read(path: Path, changed: int | None) -> tuple[Price, ...]:
+def _read(path: Path, changed: tuple[int, ...] | None) -> tuple[Price, ...]:
     """Return the rows of a table; anew when the file has changed."""
-    text = path.read_bytes()
+    text = _bytes_of(path)
     try:
         rows = _reader.validate_json(text).prices
-        for i, row in enumerate(rows):
-            if row.base_url is not None and _host(row.base_url) is None:
-                raise UsageError(
-                    f"{_at(path, ('prices', i, 'base_url'))}: {row.base_url!r} is no "
-                    "address; expected http://HOST or https://HOST"
-                )
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
@@ -207,9 +216,22 @@ def _read(path: Path, changed: int | None) -> tuple[Price, ...]:
             f"{_at(path, first['loc'])}: {problem}{more}; expected "
             '{"prices": [{"provider": "openai", "model": "NAME", "input": 2.0, "output": 8.0}]}'
         ) from error
+    for i, row in enumerate(rows):
+        if row.base_url is not None and _host(row.base_url) is None:
+            raise UsageError(
+                f"{_at(path, ('prices', i, 'base_url'))}: {shown(row.base_url)} is no "
+                "address; expected http://HOST or https://HOST"
+            )
     return rows
 
 
 def _at(path: Path, location: tuple[int | str, ...]) -> str:
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
-    return f"price table {path}" + (f", {place.lstrip('.')}" if place else "")
+    place = "".join(
+        f"[{part}]" if isinstance(part, int) else f".{_plain(part)}" for part in location
+    )
+    return f"price table {shown(path, 300)}" + (f", {place.lstrip('.')}" if place else "")
+
+
+def _plain(name: str) -> str:
+    """Return a name from the file, quoted unless it is an ordinary one."""
+    return name if re.fullmatch(r"\w{1,40}", name, re.ASCII) else shown(name, 40)
