@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core import CutOff, Usage, UsageError
+from .specs import shown_model
 
 ALLOWANCE = 1.5
 """How much dearer than the dearest request so far the next one may be under a cap."""
@@ -52,8 +53,8 @@ class Caps:
         if self.max_dollars is not None and not priced:
             raise UsageError(
                 f"max_dollars={self.max_dollars:g} cannot be kept: no price is known for "
-                f"{model!r}. Cap --max-requests or --max-total-tokens instead, or give its price "
-                "in a file named by $VLMFAIL_PRICES."
+                f"{shown_model(model)}. Cap --max-requests or --max-total-tokens instead, or give "
+                "its price in a file named by $VLMFAIL_PRICES."
             )
 
 
@@ -81,6 +82,7 @@ class Ledger:
         self._dearest_tokens = 0
         self._dearest_dollars = 0.0
         self._unrecorded = CutOff()
+        self._unpriced = 0
         self.on_begin: Callable[[int], None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -149,6 +151,7 @@ class Ledger:
         *,
         recorded: bool = True,
         unsure: int = 0,
+        unpriced: int = 0,
     ) -> None:
         """Count the usage of a finished trial.
 
@@ -158,6 +161,7 @@ class Ledger:
             reserved: How many reserved requests this settles; by default ``usage.requests``.
             recorded: Whether a trial's record keeps it; what none keeps is in `unrecorded`.
             unsure: Requests beside it of which nobody knows whether they were billed.
+            unpriced: Trials in it whose tokens are known and whose price is not.
         """
         with self._settled:
             settled = usage.requests if reserved is None else reserved
@@ -172,7 +176,7 @@ class Ledger:
                 self._unknown_tokens += None in known
                 self._unknown_dollars += usage.dollars is None
             self._unknown_tokens += unsure
-            self._unknown_dollars += unsure
+            self._unknown_dollars += unsure + unpriced
             if settled:  # each by itself: a service may tell tokens that nothing is priced by
                 self._known["tokens"] |= not usage.requests or None not in known
                 self._known["$"] |= not usage.requests or usage.dollars is not None
@@ -180,6 +184,8 @@ class Ledger:
             self._dearest_dollars = max(self._dearest_dollars, usage.dollars or 0.0)
             if not recorded:
                 self._unrecorded = self._unrecorded.with_trial(usage, unsure)
+                silent = usage.requests > 0 and usage.dollars is None and None not in known
+                self._unpriced += unpriced + silent
             self._settled.notify_all()
 
     @property
@@ -187,6 +193,12 @@ class Ledger:
         """What was spent on trials that were cut off and left no record."""
         with self._lock:
             return self._unrecorded
+
+    @property
+    def unpriced(self) -> int:
+        """Trials of `unrecorded` whose tokens are known and whose price is not."""
+        with self._lock:
+            return self._unpriced
 
     @property
     def exhausted(self) -> str | None:

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..core import CutOff, TrialRecord, Usage
@@ -13,6 +14,25 @@ from .store import RunStore, dump_json
 
 META = "spent_unrecorded"
 BEGUN = "requests_begun"
+
+
+@dataclass(frozen=True, slots=True)
+class Unrecorded(CutOff):
+    """What trials without a record cost.
+
+    Attributes:
+        unpriced: Trials among them whose tokens are known and whose price is not.
+    """
+
+    unpriced: int = 0
+
+    def with_trial(self, usage: Usage, unsure: int = 0) -> Unrecorded:
+        """Return this with another trial's cost, and `unsure` requests that may be billed."""
+        # Not super(), which slots=True breaks on Python 3.11.
+        cut = CutOff.with_trial(self, usage, unsure)
+        known = None not in (usage.input_tokens, usage.output_tokens)
+        silent = usage.requests > 0 and usage.dollars is None and known
+        return Unrecorded(**dataclasses.asdict(cut), unpriced=self.unpriced + silent)
 
 
 class SpendingLedger(Protocol):
@@ -27,6 +47,7 @@ class SpendingLedger(Protocol):
         *,
         recorded: bool = True,
         unsure: int = 0,
+        unpriced: int = 0,
     ) -> None:
         """Count a cost."""
         ...
@@ -36,15 +57,20 @@ class SpendingLedger(Protocol):
         """What was spent on trials that left no record."""
         ...
 
+    @property
+    def unpriced(self) -> int:
+        """Trials of them whose tokens are known and whose price is not."""
+        ...
 
-def unrecorded(store: RunStore) -> CutOff:
+
+def unrecorded(store: RunStore) -> Unrecorded:
     """Return what the run spent on trials that a cap, an interruption or a kill cut off.
 
     Requests are written down before they are sent: what was begun and is neither in a record nor
     known to have been cut off was lost with a killed process, at a cost that nobody knows.
     """
     text = store.meta(META)
-    known = CutOff(**json.loads(text)) if text else CutOff()
+    known = Unrecorded(**json.loads(text)) if text else Unrecorded()
     begun = store.meta(BEGUN)
     if begun is None:
         return known
@@ -60,7 +86,7 @@ def load_spent(store: RunStore, ledger: SpendingLedger) -> None:
     cut = unrecorded(store)
     if cut.requests:
         usage = Usage(cut.requests, cut.tokens, 0, cut.dollars)
-        ledger.add(usage, reserved=0, recorded=False, unsure=cut.unknown)
+        ledger.add(usage, reserved=0, recorded=False, unsure=cut.unknown, unpriced=cut.unpriced)
 
 
 def write_ahead(store: RunStore, ledger: SpendingLedger, lock: threading.Lock) -> None:
@@ -78,7 +104,8 @@ def keep_spent(store: RunStore, ledger: SpendingLedger) -> None:
     ledger.on_begin = None
     cut = ledger.unrecorded
     if cut.requests:
-        store.set_meta(META, dump_json(dataclasses.asdict(cut)))
+        kept = {**dataclasses.asdict(cut), "unpriced": ledger.unpriced}
+        store.set_meta(META, dump_json(kept))
     if store.meta(BEGUN) is not None:
         recorded = sum(record.requests for record in store.records())
         store.set_meta(BEGUN, str(recorded + cut.requests))
@@ -108,12 +135,14 @@ def total_spent(records: Sequence[TrialRecord], cut_off: CutOff | None = None) -
         records: The run's trials.
         cut_off: What trials without a record cost.
     """
-    cut = cut_off or CutOff()
+    cut = cut_off or Unrecorded()
     costs = [record.usage for record in records]
-    if cut.requests and not cut.tokens and not cut.dollars and cut.unknown:
-        costs.append(Usage(cut.requests))
-    elif cut.requests:
-        costs.append(Usage(cut.requests, cut.tokens, 0, cut.dollars))
+    if cut.requests:
+        # A sum of nothing is no zero while something is not known.
+        tokens = None if cut.unknown and not cut.tokens else cut.tokens
+        lost = cut.unknown or _unpriced(cut)
+        dollars = None if lost and not cut.dollars else cut.dollars
+        costs.append(Usage(cut.requests, tokens, None, dollars))
     return _sums(costs)
 
 
@@ -123,7 +152,9 @@ def unknown_cost(records: Sequence[TrialRecord], cut_off: CutOff | None = None) 
     beside = 0 if cut_off is None else cut_off.unknown
     return {
         "tokens": beside + sum(max(n, _lost(u, _tokens(u) is None)) for u, n in sure),
-        "dollars": beside + sum(max(n, _lost(u, u.dollars is None)) for u, n in sure),
+        "dollars": beside
+        + _unpriced(cut_off)
+        + sum(max(n, _lost(u, u.dollars is None)) for u, n in sure),
     }
 
 
@@ -135,6 +166,10 @@ def total_saved(records: Sequence[TrialRecord]) -> dict[str, Any]:
         if record.raw.get("cached") is True and isinstance(saved, dict):
             found.append(Usage(1, saved.get("tokens"), 0, saved.get("dollars")))
     return _sums(found)
+
+
+def _unpriced(cut: CutOff | None) -> int:
+    return cut.unpriced if isinstance(cut, Unrecorded) else 0
 
 
 def _lost(usage: Usage, unknown: bool) -> int:

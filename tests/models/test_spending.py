@@ -106,3 +106,21 @@ def test_a_pickled_ledger_keeps_its_counts():
     assert copy.spent == ledger.spent
     assert copy.reserve()
     assert not copy.reserve()
+
+
+def test_what_was_cut_off_without_a_price_is_counted_apart():
+    ledger = Ledger()
+    ledger.add(Usage(requests=1, input_tokens=5, output_tokens=1), recorded=False)
+    ledger.add(Usage(requests=1, input_tokens=0, output_tokens=0), recorded=False)
+    ledger.add(Usage(requests=1), recorded=False)
+    ledger.add(Usage(requests=1, input_tokens=5, output_tokens=1, dollars=0.0), recorded=False)
+    assert ledger.unpriced == 2
+    assert ledger.unrecorded.unknown == 1
+    assert pickle.loads(pickle.dumps(ledger)).unpriced == 2
+
+
+def test_a_long_spec_is_not_repeated_whole():
+    with pytest.raises(UsageError) as caught:
+        Caps(max_dollars=1).check_priced("openai:m?extra_body=" + "x" * 5000, False)
+    assert "'openai:m'" in str(caught.value)
+    assert len(str(caught.value)) < 400
