@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import json
+import time
+from urllib.parse import quote, quote_plus
+
 import pytest
 
 from vlmfail.models.providers.adapter import Fault
@@ -30,3 +34,33 @@ def test_other_words_stay():
     text = "the lane is free, so: continue"
     assert redacted(text, (KEY, "abc", "")) == text
     assert redacted("short secret abc", ("abc",)) == "short secret abc"
+
+
+@pytest.mark.parametrize("key", [KEY, "planted9", "ab12cd", "".join(map(str, range(1000, 1300)))])
+@pytest.mark.parametrize("mark", ["", "…", " ...", '"}', "\\"])
+def test_a_key_that_a_cut_left_a_part_of_is_struck_out(key, mark):
+    for kept in range(4, len(key)):
+        cut = f"wrong key {key}"[: len("wrong key ") + kept] + mark
+        said = redacted(cut, (key,))
+        assert said == f"wrong key [key]{mark}", kept
+        assert redacted(f"{key[-kept:]} is wrong", (key,)) == "[key] is wrong"
+
+
+@pytest.mark.parametrize("key", ["plan/ted+0123456789", 'plan"ted\\0123456789'])
+def test_a_key_is_struck_out_however_it_is_written(key):
+    for written in (quote(key, safe=""), quote_plus(key), json.dumps(key)[1:-1]):
+        said = redacted(f"GET /?key={written}&x=1", (key,))
+        assert said == "GET /?key=[key]&x=1"
+    assert "0123" not in redacted(key.replace("/", "\\/"), (key,))
+
+
+def test_a_key_like_the_mark_itself_ends_the_work():
+    for key in ("key]key]key]", "[key][key]", "]]]]]]]]]]", "....[key]...."):
+        assert key not in redacted(f"a {key} and {key[:5]}", (key,)).replace("[key]", "")
+
+
+def test_long_texts_are_read_once():
+    text = "." * 1_000_000 + KEY[:5] + " " * 1_000_000
+    start = time.perf_counter()
+    assert "[key]" in redacted(text, (KEY,))
+    assert time.perf_counter() - start < 2
