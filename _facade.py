@@ -48,6 +48,7 @@ class Run(RunData):
         trials: int = 20,
         model: Any = None,
         domain: Any = None,
+        concurrency: int = 1,
         progress: Callable[[int, int], None] | None = None,
     ) -> Run:
         """Try the surest failure modes again on fresh scenes, outside the budget.
@@ -60,6 +61,7 @@ class Run(RunData):
             trials: Fresh trials a mode.
             model: The model, when the run was made with a model object rather than a name.
             domain: The domain, when the run was made with an environment built by hand.
+            concurrency: Requests to the model in flight; changes speed only.
             progress: Called with (trials done, trials in all).
 
         Returns:
@@ -76,7 +78,15 @@ class Run(RunData):
         self.close()
         store = RunStore.open(self.path, write=True)
         try:
-            rerun_modes(RunData(store), domain, made, top=top, trials=trials, progress=progress)
+            rerun_modes(
+                RunData(store),
+                domain,
+                made,
+                top=top,
+                trials=trials,
+                concurrency=concurrency,
+                progress=progress,
+            )
         except BaseException:
             store.close()
             raise

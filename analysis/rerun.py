@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..core import VLM, CapReachedError, Domain, RunFolderError, source_digest
+from ..core import (
+    VLM,
+    Domain,
+    Picture,
+    RunFolderError,
+    TrialRecord,
+    UsageError,
+    source_digest,
+)
+from ..envs.evaluator import Evaluator
+from ..envs.trials import PreparedTrial, make_renderer, prepare_trial
 from ..models.registry import identity
 from ..models.spending import Caps, Ledger
 from ..runs.run import RunData
 from ..runs.spending import keep_spent, load_spent, write_ahead
 from ..runs.store import dump_json, to_plain
 from .fresh import RERUN_META, rerun_indices
-from .modes import failure_modes
+from .modes import FailureMode, failure_modes
 
 TOP = 10
 FRESH_TRIALS = 20
@@ -27,6 +36,7 @@ def rerun_modes(
     top: int = TOP,
     trials: int = FRESH_TRIALS,
     threshold: float | None = None,
+    concurrency: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> RunData:
     """Put fresh scenes of the surest modes to the model and return the run read anew.
@@ -37,6 +47,9 @@ def rerun_modes(
     already gets none. Scenes that are invalid are drawn again, five times `trials` at most. The
     run's caps on requests, tokens and money hold here too: at a cap it stops.
 
+    Which indices are drawn depends neither on `concurrency` nor on interruptions: what a trial is
+    follows from run seed, candidate and index, and whether it counts from its scene.
+
     Args:
         run: The run, opened for writing.
         domain: Its domain.
@@ -44,62 +57,104 @@ def rerun_modes(
         top: How many modes.
         trials: Fresh trials a mode, put to the model.
         threshold: Failure rate τ; the run's own by default.
+        concurrency: Requests to the model in flight.
         progress: Called with (trials done, trials in all).
 
     Raises:
         RunFolderError: The run was written by another version, so that keys differ.
+        UsageError: For a concurrency below 1.
     """
-    from ..envs.trials import ask_on_ledger, make_renderer, prepare_trial
-
-    seed = int(run.config["seed"])
-    ledger = _ledger(run)
-    renderer = make_renderer(domain, str(run.config.get("renderer", "embree")))
+    if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
+        raise UsageError(f"concurrency: expected a whole number of at least 1, got {concurrency!r}")
+    fresh = _FreshTrials(run, domain, model, concurrency)
     modes = failure_modes(run, threshold)[:top]
-    listed = {key: list(indices) for key, indices in rerun_indices(run).items()}
-    used: dict[str, int] = {}
-    for key, index in run.records:
-        used[key] = max(used.get(key, -1), index)
-    done = 0
+    fresh.check_keys(modes)
     if getattr(model, "metered", False):
-        write_ahead(run.store, ledger, threading.Lock())
+        write_ahead(run.store, fresh.ledger, fresh.writing)
     try:
-        for mode in modes:
-            candidate = domain.space.from_json(mode.candidate)
-            if domain.space.key(candidate) != mode.key:
-                raise RunFolderError(
-                    f"{run.path} names a candidate {mode.key!r} which this version of vlmfail "
-                    f"calls {domain.space.key(candidate)!r}: re-run it with the version that "
-                    "wrote it"
-                )
-            mine = listed.setdefault(mode.key, [])
-            charged = sum(
-                run.records[mode.key, i].trial.outcome.charged
-                for i in mine
-                if (mode.key, i) in run.records
-            )
-            done += charged
-            index = used[mode.key] + 1
-            last = index + 5 * trials
-            while charged < trials and index < last:
-                prepared = prepare_trial(domain, renderer, candidate, index, seed)
-                try:
-                    record = ask_on_ledger(domain, model, prepared, seed, ledger)
-                except CapReachedError:
-                    return RunData(run.store)
-                # Listed before it is written: a kill in between leaves an index without a record,
-                # which readers skip, never a record that passes for the search's.
-                if index not in mine:
-                    mine.append(index)
-                run.store.set_meta(RERUN_META, dump_json(listed))
-                run.store.add(record, prepared.picture)
-                charged += record.trial.outcome.charged
-                done += record.trial.outcome.charged
-                index += 1
-                if progress:
-                    progress(done, trials * len(modes))
+        for done in fresh.run(modes, trials):
+            if progress:
+                progress(done, trials * len(modes))
     finally:
-        keep_spent(run.store, ledger)
+        keep_spent(run.store, fresh.ledger)
+        fresh.close()
     return RunData(run.store)
+
+
+class _FreshTrials(Evaluator[Any]):
+    """Asks for fresh trials as a search does, on no budget."""
+
+    def __init__(self, run: RunData, domain: Domain[Any], model: VLM, concurrency: int) -> None:
+        """Read what the run has spent and which trials it has."""
+        super().__init__(
+            domain,
+            model,
+            renderer=str(run.config.get("renderer", "embree")),
+            budget=0,
+            run_seed=int(run.config["seed"]),
+            concurrency=concurrency,
+            ledger=_ledger(run),
+        )
+        self.on_trial = self._keep
+        self._run_data = run
+        self._listed = {key: list(indices) for key, indices in rerun_indices(run).items()}
+
+    def check_keys(self, modes: Sequence[FailureMode]) -> None:
+        """Raise `RunFolderError` when this version calls a candidate otherwise."""
+        space = self.domain.space
+        for mode in modes:
+            now = space.key(space.from_json(mode.candidate))
+            if now != mode.key:
+                raise RunFolderError(
+                    f"{self._run_data.path} names a candidate {mode.key!r} which this version of "
+                    f"vlmfail calls {now!r}: re-run it with the version that wrote it"
+                )
+
+    def run(self, modes: Sequence[FailureMode], trials: int) -> Iterator[int]:
+        """Yield after each trial how many of all have been put to the model."""
+        done = sum(self._there(mode.key, trials)[0] for mode in modes)
+        for record, _ in self._answers(self._drawn(modes, trials)):
+            done += record.trial.outcome.charged
+            yield done
+
+    def _there(self, key: str, trials: int) -> tuple[int, list[int]]:
+        """Return how many fresh trials are there, and the indices that more may take, in order."""
+        records, listed = self._run_data.records, set(self._listed.get(key, ()))
+        listed -= {
+            trial.index
+            for evaluation in self._run_data.evaluations
+            if evaluation.key == key
+            for trial in evaluation.new.trials
+        }
+        own = [index for found, index in records if found == key and index not in listed]
+        first = max(own, default=-1) + 1
+        fresh = [index for index in listed if (key, index) in records]
+        charged = sum(records[key, index].trial.outcome.charged for index in fresh)
+        # Gaps, too: requests in flight together are not stored in order when a process is killed.
+        return charged, [i for i in range(first, first + 5 * trials) if i not in fresh]
+
+    def _drawn(self, modes: Sequence[FailureMode], trials: int) -> Iterator[PreparedTrial]:
+        renderer = make_renderer(self.domain, self._renderer)
+        for mode in modes:
+            candidate = self.domain.space.from_json(mode.candidate)
+            charged, indices = self._there(mode.key, trials)
+            for index in indices:
+                if charged >= trials or self.stopped is not None:
+                    break
+                prepared = prepare_trial(self.domain, renderer, candidate, index, self.run_seed)
+                charged += prepared.picture is not None
+                yield prepared
+
+    def _keep(self, record: TrialRecord, picture: Picture | None) -> None:
+        # Listed before it is written: a kill in between leaves an index without a record, which
+        # readers skip, never a record that passes for the search's.
+        listed = self._listed.setdefault(record.trial.key, [])
+        if record.trial.index not in listed:
+            listed.append(record.trial.index)
+            listed.sort()
+        store = self._run_data.store
+        store.set_meta(RERUN_META, dump_json(dict(sorted(self._listed.items()))))
+        store.add(record, picture)
 
 
 def check_same_system(run: RunData, domain: Domain[Any], model: VLM) -> None:

@@ -32,6 +32,7 @@ def conclude(
     confirm: bool,
     fail_on_modes: int | None,
     as_json: bool,
+    concurrency: int = 1,
     progress: SearchProgress | None = None,
 ) -> int:
     """Re-run the top modes if asked, write the report, print the result, return the exit code.
@@ -47,7 +48,8 @@ def conclude(
             note("there are no failure modes to confirm")
         wanted = confirm or (fail_on_modes is not None and is_fixed(run))
         if wanted and not interrupted:
-            run = run.confirm(progress=None if progress is None else progress.rerun)
+            told = None if progress is None else progress.rerun
+            run = run.confirm(concurrency=concurrency, progress=told)
         page = None
         if report:
             from ..reports.html import write_report

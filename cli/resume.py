@@ -55,5 +55,6 @@ def resume(
             confirm=confirm,
             fail_on_modes=fail_on_modes,
             as_json=as_json,
+            concurrency=concurrency,
             progress=progress,
         )

@@ -101,5 +101,6 @@ def search(
             confirm=confirm,
             fail_on_modes=fail_on_modes,
             as_json=as_json,
+            concurrency=concurrency,
             progress=progress,
         )

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +21,9 @@ from vlmfail.core import (
     SceneError,
     Truth,
     Usage,
+    UsageError,
 )
+from vlmfail.runs.run import RunData
 from vlmfail.testing.made_runs import make_run
 
 
@@ -157,3 +161,94 @@ def test_caps_hold(tmp_path):
     after = rerun_modes(run, MadeDomain(), model)
     assert model.calls == 2
     assert summarise(after)["spent"]["requests"] == 12
+
+
+class Slow(Says):
+    """Answers late, the first ones last, and counts how many it is asked at once."""
+
+    def __init__(self, right: float) -> None:
+        super().__init__(right)
+        self.lock = threading.Lock()
+        self.now = self.most = 0
+
+    def answer(self, images, prompt, *, seed):
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        time.sleep(0.002 + 0.02 * (seed % 7) / 7)
+        try:
+            return super().answer(images, prompt, seed=seed)
+        finally:
+            with self.lock:
+                self.now -= 1
+
+
+def trials_of(run):
+    return {place: record.trial for place, record in run.records.items()}
+
+
+def test_requests_are_in_flight_together_and_change_nothing(tmp_path):
+    sets = [(["a"], "fffff"), (["b"], "fffpp"), (["some"], "ffffp")]
+
+    class Domain(MadeDomain):
+        def sample_scene(self, candidate, rng):
+            scene = super().sample_scene(candidate, rng)
+            if "some" in candidate and scene.number < 0.5:
+                raise SceneError("no room")
+            return scene
+
+    one = rerun_modes(make_run(tmp_path / "one", sets), Domain(), Says(right=0.5))
+    model, told = Slow(right=0.5), []
+    eight = rerun_modes(
+        make_run(tmp_path / "eight", sets),
+        Domain(),
+        model,
+        concurrency=8,
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert 1 < model.most <= 8
+    assert trials_of(eight) == trials_of(one)
+    assert eight.store.meta("rerun") == one.store.meta("rerun")
+    assert told[-1] == (60, 60)
+    assert sorted(told) == told
+
+
+def test_an_interrupted_re_run_goes_on_to_the_same_trials(tmp_path):
+    sets = [(["a"], "fffff"), (["b"], "fffff")]
+    whole = rerun_modes(make_run(tmp_path / "whole", sets), MadeDomain(), Says(right=0.5))
+
+    class Stops(Slow):
+        def answer(self, images, prompt, *, seed):
+            reply = super().answer(images, prompt, seed=seed)
+            if self.calls == 17:
+                raise KeyboardInterrupt
+            return reply
+
+    run = make_run(tmp_path / "stopped", sets)
+    with pytest.raises(KeyboardInterrupt):
+        rerun_modes(run, MadeDomain(), Stops(right=0.5), concurrency=6)
+    rest = RunData(run.store)
+    assert 10 < len(rest.records) < 50
+    after = rerun_modes(rest, MadeDomain(), Says(right=0.5), concurrency=3)
+    assert trials_of(after) == trials_of(whole)
+    assert after.store.meta("rerun") == whole.store.meta("rerun")
+
+
+def test_a_cap_stops_requests_in_flight_together_too(tmp_path):
+    config = {"caps": {"max_requests": 12, "max_total_tokens": None, "max_dollars": None}}
+    run = make_run(tmp_path / "capped", [(["a"], "fffff"), (["b"], "fffff")], config=config)
+
+    class Counts(Slow):
+        def answer(self, images, prompt, *, seed):
+            reply = super().answer(images, prompt, seed=seed)
+            return Reply(reply.text, usage=Usage(requests=1))
+
+    model = Counts(right=0.0)
+    rerun_modes(run, MadeDomain(), model, concurrency=8)
+    assert model.calls == 2
+
+
+@pytest.mark.parametrize("concurrency", [0, -1, True, 1.5])
+def test_a_concurrency_that_cannot_be_is_refused(run, concurrency):
+    with pytest.raises(UsageError, match="concurrency"):
+        rerun_modes(run, MadeDomain(), Says(right=0.0), concurrency=concurrency)
