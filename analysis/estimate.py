@@ -18,6 +18,10 @@ WORDS_OF_AN_ANSWER = 120
 """Output tokens assumed of a short reason and an answer, when no call was made."""
 
 
+UNCACHED = "replies that are in the reply cache already cost nothing and are not deducted"
+"""What an estimate does not know, in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """What a run will cost.
@@ -69,7 +73,11 @@ def estimate_run(
     concurrency: int = 1,
     seed: int = 0,
 ) -> Estimate:
-    """Estimate the cost of `budget` trials.
+    """Estimate the cost of `budget` trials, none of which is in the reply cache.
+
+    Which trials of a search are in the cache is known only once it proposes them, and those cost
+    nothing: the search costs this or less. Calls are made for it whether or not their replies are
+    in the cache, and are paid; replies that come from a cache all the same measure nothing.
 
     Args:
         domain: The domain.
@@ -83,7 +91,7 @@ def estimate_run(
         seed: Seed of the scenes.
 
     Raises:
-        EnvironmentFault: When no call brought a reply.
+        EnvironmentFault: When no call brought a reply, or all came from a cache.
     """
     from ..envs.trials import ask_on_ledger, make_renderer, prepare_trial
 
@@ -107,7 +115,7 @@ def estimate_run(
     price = getattr(model, "price", None)
     source = "local: nothing is billed" if local else "no price is known"
     if price is not None:
-        source = f"price table: {price.source}, {price.date}"
+        source = f"price table: {price.source}, {price.date or 'of an unknown day'}"
     if calls:
         return _measured(records, budget, concurrency, ledger, source)
     tokens_in = _input_tokens(model, prompts)
@@ -121,7 +129,7 @@ def estimate_run(
         output = f"{tokens_out:g} output tokens assumed, none for thinking"
     basis = (
         f"{len(prompts)} sample scenes; {CHARACTERS_A_TOKEN:g} characters of text a token, the "
-        f"provider's rule for pictures, {output}; --calls 5 measures"
+        f"provider's rule for pictures, {output}; {UNCACHED}; --calls 5 measures"
     )
     return Estimate(
         0 if local else budget, tokens_in, tokens_out, None, dollars, None, 0, None, basis, source
@@ -135,6 +143,12 @@ def _measured(
     if not good:
         said = records[0].trial.note if records else "no scene could be drawn"
         raise EnvironmentFault(f"none of {len(records)} calls brought a reply: {said}")
+    good = [r for r in good if r.raw.get("cached") is not True]
+    if not good:
+        raise EnvironmentFault(
+            f"all of {len(records)} replies came from a reply cache, which says nothing of what "
+            "new ones cost: VLMFAIL_REPLIES=off turns vlmfail's own off"
+        )
     inputs = [r.input_tokens for r in good if r.input_tokens is not None]
     outputs = [r.output_tokens for r in good if r.output_tokens is not None]
     costs = [r.dollars for r in good if r.dollars is not None]
@@ -153,7 +167,7 @@ def _measured(
         seconds=budget * seconds / concurrency,
         measured=len(good),
         spent=ledger.spent["dollars"] if costs else None,
-        basis=f"{len(good)} calls that were made for it",
+        basis=f"{len(good)} calls that were made for it; {UNCACHED}",
         price=source,
     )
 

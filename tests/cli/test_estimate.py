@@ -73,3 +73,63 @@ def test_no_reply_is_a_fault_of_the_machine(cli):
         done = cli("estimate", TOY, "--model", model, "--calls", "2")
     assert done.code == 3
     assert "none of 2 calls" in done.err
+
+
+@pytest.fixture
+def _warm(monkeypatch, tmp_path):
+    monkeypatch.setenv("VLMFAIL_REPLIES", str(tmp_path / "replies.sqlite"))
+
+
+@pytest.mark.usefixtures("_warm")
+def test_a_warm_reply_cache_changes_no_estimate(cli, tmp_path, monkeypatch):
+    from vlmfail import search
+
+    with ProviderServer(Answer("ANSWER: A", input_tokens=1000, output_tokens=50)) as server:
+        prices(tmp_path, monkeypatch, base_url=f"{server.url}/v1", input=2.0, output=8.0)
+        model = f"openai:m@{server.url}/v1"
+
+        def estimate(calls):
+            words = ("--model", model, "--budget", "200", "--calls", str(calls), "--json")
+            before = server.count
+            data = json.loads(cli("estimate", TOY, *words).out)
+            assert server.count - before == calls, "calls are made, whatever is in the cache"
+            return {**data, "seconds": None}
+
+        cold = estimate(3), estimate(0)
+        search(TOY, "random", model=model, budget=20, out=tmp_path / "r").close()
+        sent = server.count
+        search(TOY, "random", model=model, budget=20, out=tmp_path / "s").close()
+        assert server.count == sent, "the cache is warm"
+        assert (estimate(3), estimate(0)) == cold
+    assert cold[0]["dollars"] == pytest.approx(200 * (1000 * 2e-6 + 50 * 8e-6))
+    assert cold[0]["spent"] == pytest.approx(3 * 0.0024)
+    assert all("reply cache already cost nothing" in data["basis"] for data in cold)
+
+
+@pytest.mark.usefixtures("_warm")
+def test_replies_from_a_cache_measure_nothing(cli, tmp_path, monkeypatch):
+    with ProviderServer(Answer("ANSWER: A", input_tokens=1000, output_tokens=50)) as server:
+        prices(tmp_path, monkeypatch, base_url=f"{server.url}/v1", input=2.0, output=8.0)
+        (tmp_path / "wrapped.py").write_text(
+            "from vlmfail.models.registry import make_model\n"
+            f"inner = make_model('openai:m@{server.url}/v1')\n"
+            "class Wrapped:\n"
+            "    name, metered = 'wrapped', True\n"
+            "    def answer(self, images, prompt, *, seed):\n"
+            "        return inner.answer(images, prompt, seed=seed)\n"
+        )
+        words = ("estimate", TOY, "--model", "wrapped.py:Wrapped", "--budget", "200", "--json")
+        first = cli(*words, "--calls", "2")
+        assert json.loads(first.out)["dollars"] == pytest.approx(200 * 0.0024)
+        more = json.loads(cli(*words, "--calls", "3").out)
+        assert (more["measured"], server.count) == (1, 3)
+        assert more["dollars"] == pytest.approx(200 * 0.0024), "two of three were free, once"
+        again = cli(*words, "--calls", "2")
+    assert again.code == 3
+    assert "reply cache" in again.err
+
+
+def test_a_price_of_an_unknown_day_is_told_so(cli, monkeypatch):
+    monkeypatch.delenv("VLMFAIL_PRICES", raising=False)
+    done = cli("estimate", TOY, "--model", "openai:gpt-4o", "--budget", "10", "--json")
+    assert "None" not in json.loads(done.out)["price"]
