@@ -99,7 +99,7 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
             typer.echo(f"… and {len(modes) - limit} more")
     counts = [f"{number} {wording.words(name)}" for name, number in outcome_counts(run).items()]
     counts = [text for text in counts if not text.startswith("0 ")]
-    div = "no data" if metrics["div"] is None else f"{metrics['div']:.2f}"
+    div = "needs two modes" if metrics["div"] is None else f"{metrics['div']:.2f}"
     typer.echo("")
     parts = [
         f"{run.calls} of {run.budget} trials, {run.status}",
