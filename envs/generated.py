@@ -1,0 +1,256 @@
+"""Renderers that draw no scene of their own: pictures of a picture model, or the user's.
+
+The picture shows the candidate's concepts; where things stand in it is the picture model's
+affair. It depends on the candidate, the run's seed and the trial alone, so that a trial's picture
+is its own and a replay finds the same bytes where generated pictures are kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core import Renderer, Rendering, UsageError, derive_seed
+from ..models.pictures.checks import PictureCheck
+from ..models.pictures.ledger import picture_metering
+from ..models.pictures.prompts import picture_prompt, wording
+from ..models.pictures.shelf import PictureReplies, Shelf, generated_folder
+from ..models.pictures.sources import (
+    DescribedCatalogue,
+    DrawnPicture,
+    PictureRequest,
+    PictureSource,
+    UndrawnPictureError,
+    in_order,
+    is_picture_spec,
+    make_source,
+)
+from ..models.pictures.specs import PictureSpec, parse_picture_spec
+
+__all__ = [
+    "GeneratedRenderer",
+    "GeneratedRendering",
+    "UndrawnPictureError",
+    "draw",
+    "generated_renderer",
+    "is_generated",
+    "renderer_identity",
+]
+
+is_generated = is_picture_spec
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedRendering(Rendering):
+    """A `Rendering` with how its picture came about. ``visible`` is None: nobody can tell.
+
+    Attributes:
+        record: Prompt, seed, source, check and cost as JSON values, for the trial's record.
+    """
+
+    record: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+
+class GeneratedRenderer:
+    """Pictures by concept set (core.Renderer). Thread-safe.
+
+    Attributes:
+        name: The spec as the user wrote it.
+    """
+
+    def __init__(
+        self,
+        spec: PictureSpec,
+        source: PictureSource,
+        catalogue: DescribedCatalogue,
+        *,
+        domain: str = "",
+        check: PictureCheck | None = None,
+    ) -> None:
+        """Draw by `source`; use `generated_renderer`, which makes all parts.
+
+        Args:
+            spec: The parsed spec.
+            source: What draws.
+            catalogue: The concepts and their descriptions.
+            domain: The domain's name, which chooses the style of the prompt.
+            check: What says whether a picture shows its concepts.
+        """
+        self.name = spec.text
+        self.spec = spec
+        self.source = source
+        self.catalogue = catalogue
+        self.domain = domain
+        self.check = check
+
+    @property
+    def metered(self) -> bool:
+        """Whether it sends requests, which count on the ledger of `spending.metering`."""
+        return self.source.metered or (self.check is not None and self.check.metered)
+
+    @property
+    def priced(self) -> bool:
+        """Whether what it costs is known."""
+        return self.source.priced and (self.check is None or self.check.priced)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what decides the pictures, as JSON values, for a run's record."""
+        return {
+            "name": self.name,
+            "source": {"prefix": self.spec.prefix, **self.source.identity()},
+            "prompt": wording().version,
+            "style": wording().style(self.domain).style,
+            "tries": self.spec.tries,
+            "check": None if self.check is None else self.check.identity(),
+        }
+
+    def cancel(self) -> None:
+        """End the requests in flight."""
+        for part in (self.source, None if self.check is None else self.check.model):
+            cancel = getattr(part, "cancel", None)
+            if callable(cancel):
+                cancel()
+
+    def render(self, scene: Any) -> Rendering:
+        """Return a picture of a scene that was sampled outside a search.
+
+        Its seed is a digest of the scene: the same scene has the same picture.
+
+        Raises:
+            UndrawnPictureError: There is no picture.
+            UsageError: The scene does not say which concepts it shows.
+        """
+        candidate = getattr(scene, "candidate", None)
+        if candidate is None:
+            known = {concept.id for concept in self.catalogue.concepts}
+            candidate = [name for name in getattr(scene, "names", ()) if name in known]
+        if not candidate:
+            raise UsageError(
+                f"{type(scene).__name__} says neither `candidate` nor `names`: "
+                f"{self.spec.shown} cannot tell what to draw"
+            )
+        text = json.dumps(scene.record(), sort_keys=True, default=str)
+        seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+        return self.render_trial(candidate, run_seed=seed, trial=0)
+
+    def render_trial(
+        self, candidate: Iterable[str], *, run_seed: int, trial: int
+    ) -> GeneratedRendering:
+        """Return the picture of one trial.
+
+        Args:
+            candidate: Ids of its concepts.
+            run_seed: The run's seed.
+            trial: The trial's index for this candidate, from 0.
+
+        Raises:
+            UndrawnPictureError: There is none, after all tries; its ``record`` says what was
+                tried. The trial is an invalid scene, never a failure.
+            ModelFault: No picture at all can be drawn.
+            CapReachedError: A cap forbids the request.
+        """
+        ids = in_order(candidate, self.catalogue)
+        prompt = picture_prompt(frozenset(ids), self.catalogue, self.domain)
+        key = "+".join(ids)
+        failed: list[dict[str, Any]] = []
+        record: dict[str, Any] = {
+            "renderer": self.name,
+            "prompt": prompt,
+            "prompt_version": wording().version,
+        }
+        with picture_metering() as ledger:
+            tries = self.spec.tries if self.source.varies else 1
+            for attempt in range(tries):
+                seed = derive_seed(run_seed, f"picture/{key}/{trial}/{attempt}")
+                request = PictureRequest(ids, prompt, seed, run_seed, trial)
+                try:
+                    drawn, checked = self._one(request)
+                except UndrawnPictureError as error:
+                    failed.append({"seed": seed, "problem": str(error), **error.record})
+                    if error.again and attempt + 1 < tries:
+                        continue
+                    record = {**record, "failed": failed, "spent": ledger.record()}
+                    raise UndrawnPictureError(str(error), record=record) from error
+                return GeneratedRendering(
+                    drawn.picture,
+                    record={
+                        **record,
+                        "seed": seed,
+                        "source": dict(drawn.record),
+                        **({"check": checked} if checked is not None else {}),
+                        **({"failed": failed} if failed else {}),
+                        "spent": ledger.record(),
+                    },
+                )
+        raise AssertionError("a picture has at least one try")
+
+    def _one(self, request: PictureRequest) -> tuple[DrawnPicture, dict[str, Any] | None]:
+        drawn = self.source.draw(request)
+        if self.check is None:
+            return drawn, None
+        verdict = self.check.verdict(drawn.picture, request.candidate)
+        if verdict.problem is not None:
+            raise UndrawnPictureError(
+                verdict.problem,
+                again=True,
+                record={
+                    "source": dict(drawn.record),
+                    "check": verdict.record(),
+                    "picture": drawn.picture.sha256,
+                },
+            )
+        return drawn, verdict.record()
+
+
+def generated_renderer(
+    spec: str, catalogue: DescribedCatalogue, *, domain: str = ""
+) -> GeneratedRenderer:
+    """Return the renderer of ``prefix:MODEL_OR_PATH[?check=SPEC&tries=N&...]``.
+
+    Args:
+        spec: The spec; its prefix is one of ``models.pictures.sources.RENDERERS``.
+        catalogue: A concept-set domain's catalogue: ``concepts`` in canonical order, each with
+            ``id`` and ``description``.
+        domain: The domain's name, which chooses the style of the prompt.
+
+    Raises:
+        UnknownNameError: For an unknown prefix or option.
+        UsageError: For a folder, a file or a value that cannot be.
+        MissingDependencyError: For a package that is not installed.
+    """
+    parsed = parse_picture_spec(spec)
+    source = make_source(parsed, catalogue)
+    check = None
+    if parsed.check is not None:
+        from ..models.registry import make_model
+
+        replies = PictureReplies(Shelf(generated_folder()))
+        check = PictureCheck(make_model(parsed.check), catalogue, replies)
+    return GeneratedRenderer(parsed, source, catalogue, domain=domain, check=check)
+
+
+def draw(
+    renderer: Renderer, scene: Any, candidate: Any, *, run_seed: int, trial: int
+) -> tuple[Rendering, Mapping[str, Any] | None]:
+    """Return a trial's rendering, and how its picture was generated if it was.
+
+    Renderers of scenes get the scene, those of concept sets the set, the run's seed and the trial.
+
+    Raises:
+        UndrawnPictureError: A picture model drew none: the trial is an invalid scene, and no
+            other scene is sampled for it, since its tries are used up.
+    """
+    if not isinstance(renderer, GeneratedRenderer):
+        return renderer.render(scene), None
+    rendering = renderer.render_trial(candidate, run_seed=run_seed, trial=trial)
+    return rendering, rendering.record
+
+
+def renderer_identity(renderer: Renderer) -> Mapping[str, Any] | None:
+    """Return what a run's config keeps of a renderer beside its name, if it says so."""
+    own = getattr(renderer, "identity", None)
+    found = own() if callable(own) else None
+    return found if isinstance(found, Mapping) else None

@@ -1,0 +1,217 @@
+"""The user's own pictures: one folder a concept set, or an index that names files."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...core import Picture, UsageError, VLMFailError
+from ...core.seeding import key_words
+from ..specs import shown
+from .sources import DescribedCatalogue, DrawnPicture, PictureRequest, UndrawnPictureError
+from .specs import PictureSpec
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
+
+INDICES = ("pictures.json", "pictures.csv")
+"""Files that name the pictures of sets; with one of them the folders' names say nothing."""
+
+LARGEST_INDEX = 64 << 20  # bytes
+
+MOST_PICTURES = 100_000
+
+
+class FolderPictures:
+    """Pictures of a folder (`PictureSource`).
+
+    ``PATH/rain+night/*.png`` holds the pictures of the set {rain, night}, its ids in any order;
+    ``pictures.json`` (``[{"concepts": ["rain", "night"], "file": "a.jpg"}]``) or ``pictures.csv``
+    (columns ``concepts``, ids joined by ``+``, and ``file``) says the same of files anywhere
+    below PATH. The trials of a set take its pictures in an order of the run's seed, each once
+    before any comes twice.
+    """
+
+    metered = False
+    priced = True
+    varies = False
+
+    def __init__(self, spec: PictureSpec, catalogue: DescribedCatalogue) -> None:
+        """Read the index and every picture once, so that a bad one is told before the run.
+
+        Raises:
+            UsageError: The folder, the index or a picture is not what it should be.
+        """
+        spec.refuse_others({})
+        self.spec = spec
+        self.root = Path(os.path.expanduser(spec.place))
+        if not self.root.is_dir():
+            raise UsageError(
+                f"renderer {spec.shown}: there is no folder {shown(self.root)}: it holds a folder "
+                "a concept set, named by its ids joined by '+', or a pictures.json"
+            )
+        ids = tuple(concept.id for concept in catalogue.concepts)
+        self.pictures: dict[str, tuple[Path, ...]] = {}
+        found: dict[str, list[Path]] = {}
+        for key, path in self._listed(ids):
+            found.setdefault(key, []).append(path)
+        for key, paths in found.items():
+            self.pictures[key] = tuple(sorted(dict.fromkeys(paths)))
+        number = sum(map(len, self.pictures.values()))
+        if not number:
+            raise UsageError(
+                f"renderer {spec.shown}: {shown(self.root)} holds no pictures of concept sets: "
+                f"expected {'+'.join(ids[:2])}/*.png (.jpg, .webp), or a pictures.json"
+            )
+        if number > MOST_PICTURES:
+            raise UsageError(
+                f"renderer {spec.shown}: {number} pictures, of at most {MOST_PICTURES}"
+            )
+        self._digests = {
+            path: _sound(path, *_state(path)) for paths in self.pictures.values() for path in paths
+        }
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return how many sets and pictures there are, and a digest of them all."""
+        total = hashlib.sha256()
+        for key in sorted(self.pictures):
+            digests = sorted(self._digests[path] for path in self.pictures[key])
+            total.update(f"{key}\0{' '.join(digests)}\n".encode())
+        return {
+            "sets": len(self.pictures),
+            "pictures": len(self._digests),
+            "sha256": total.hexdigest(),
+        }
+
+    def draw(self, request: PictureRequest) -> DrawnPicture:
+        """Return the trial's picture.
+
+        Raises:
+            UndrawnPictureError: There is none of this set, or it has changed since it was read.
+        """
+        paths = self.pictures.get(request.key)
+        if not paths:
+            raise UndrawnPictureError(
+                f"{shown(self.root, 80)} holds no picture of {request.key} "
+                f"(it has some of {len(self.pictures)} sets)"
+            )
+        sequence = np.random.SeedSequence(request.run_seed, spawn_key=key_words(request.key))
+        order = np.random.default_rng(sequence).permutation(len(paths))
+        path = paths[int(order[request.trial % len(paths)])]
+        try:
+            picture = Picture.from_file(path)
+        except VLMFailError as error:
+            raise UndrawnPictureError(f"{error} (it could be read when the run began)") from error
+        if picture.sha256 != self._digests[path]:
+            raise UndrawnPictureError(f"{shown(path, 120)} has changed since the run began")
+        file = path.relative_to(self.root).as_posix()
+        return DrawnPicture(picture, {"file": file, "of": len(paths)})
+
+    # -- what there is --------------------------------------------------------------------------
+
+    def _listed(self, ids: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
+        indices = [self.root / name for name in INDICES if (self.root / name).exists()]
+        if len(indices) > 1:
+            raise UsageError(f"{shown(self.root)} holds both {' and '.join(INDICES)}: leave one")
+        if indices:
+            yield from _indexed(indices[0], ids)
+            return
+        for folder in sorted(self.root.iterdir()):
+            if folder.name.startswith(".") or not folder.is_dir():
+                continue
+            key = _key(folder.name.split("+"), ids, f"the folder {shown(folder)}")
+            for path in sorted(folder.iterdir()):
+                if path.suffix.lower() in SUFFIXES and not path.name.startswith("."):
+                    yield key, path
+
+
+def _key(words: list[str], ids: tuple[str, ...], where: str) -> str:
+    """Return the key of a set.
+
+    Raises:
+        UsageError: For an id that is unknown or stands twice.
+    """
+    import difflib
+
+    for word in words:
+        if word not in ids:
+            close = difflib.get_close_matches(word, ids, n=1)
+            hint = f"did you mean {close[0]}?" if close else "see `vlmfail list --concepts`"
+            raise UsageError(f"{where} names a concept {shown(word, 60)} that is unknown: {hint}")
+    if len(set(words)) != len(words):
+        raise UsageError(f"{where} names a concept twice")
+    return "+".join(name for name in ids if name in words)
+
+
+def _indexed(index: Path, ids: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
+    """Yield (set's key, file) of an index, whose files lie below its folder."""
+    for number, row in enumerate(_rows(index), 1):
+        where = f"{shown(index)}, entry {number},"
+        concepts, file = row.get("concepts"), row.get("file")
+        if isinstance(concepts, str):
+            concepts = concepts.split("+")
+        if (
+            not isinstance(concepts, list)
+            or not concepts
+            or not all(isinstance(word, str) for word in concepts)
+        ):
+            raise UsageError(f"{where} has no concepts: expected ids, e.g. {list(ids[:2])}")
+        if not isinstance(file, str) or not file.strip():
+            raise UsageError(f"{where} has no file: expected a path such as 'a.png'")
+        path = Path(file)
+        if path.is_absolute() or ".." in path.parts or "\0" in file:
+            raise UsageError(
+                f"{where} names {shown(file)}: a file lies below {shown(index.parent)}"
+            )
+        if path.suffix.lower() not in SUFFIXES:
+            raise UsageError(f"{where} names {shown(file)}: expected {', '.join(SUFFIXES)}")
+        yield _key([word.strip() for word in concepts], ids, where), index.parent / path
+
+
+def _rows(index: Path) -> list[dict[str, Any]]:
+    try:
+        if not index.is_file() or index.stat().st_size > LARGEST_INDEX:
+            raise UsageError(f"{shown(index)} is no file of at most {LARGEST_INDEX >> 20} MiB")
+        text = index.read_text(encoding="utf-8-sig")
+        if index.suffix == ".csv":
+            rows: Any = list(csv.DictReader(io.StringIO(text)))
+        else:
+            rows = json.loads(text)
+    except OSError as error:
+        raise UsageError(f"{shown(index)} cannot be read ({error.strerror})") from error
+    except (ValueError, RecursionError, csv.Error) as error:
+        raise UsageError(f"{shown(index)} cannot be read: {shown(error, 200)[1:-1]}") from error
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise UsageError(
+            f'{shown(index)}: expected a list of {{"concepts": [...], "file": "a.png"}}'
+        )
+    return rows
+
+
+def _state(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise UsageError(
+            f"the picture file {shown(path)} cannot be read ({error.strerror})"
+        ) from error
+    return found.st_size, found.st_mtime_ns
+
+
+# A renderer is made several times a run; a file that did not change is read once a process.
+@lru_cache(maxsize=MOST_PICTURES)
+def _sound(path: Path, size: int, mtime: int) -> str:
+    """Return the digest of a picture that can be read.
+
+    Raises:
+        UsageError: It cannot.
+    """
+    return Picture.from_file(path).sha256
