@@ -10,10 +10,11 @@ import numpy as np
 
 from .accelerator import Accelerator
 from .faces import FaceTable
-from .mesh import F32, Material, Mesh
-from .occlusion import baked_openness
+from .mesh import F32, SEEN_THROUGH, SOFT, Mesh
+from .occlusion import baked_openness, cut_fine, room_openness
 
-_KEPT_BACKDROPS = 12
+# Bounded by what they weigh: twelve streets, or all the rooms there are.
+_KEPT_BACKDROPS, _KEPT_BACKDROP_FACES = 64, 1_000_000
 _KEPT_OBJECTS = 256
 
 
@@ -23,13 +24,22 @@ class Body:
     Attributes:
         solid: Over the faces that stop light.
         clear: Over the panes that are looked through.
+        soft: Whether some of those are vapour, flame or liquid.
         table: The solid faces, then the clear ones.
         low, high: Bounding box, each `3`, m.
     """
 
-    def __init__(self, mesh: Mesh, *, still: bool = False) -> None:
-        """Index `mesh`; ambient light is baked into what stands still."""
-        panes = mesh.materials == Material.CLEAR
+    def __init__(self, mesh: Mesh, *, still: bool = False, reach: float | None = None) -> None:
+        """Index `mesh`; ambient light is baked into what stands still.
+
+        Args:
+            mesh: The mesh.
+            still: Whether it is a backdrop.
+            reach: How far a room's ambient occlusion looks, m; None: as suits a street.
+        """
+        if reach is not None:
+            mesh = cut_fine(mesh, reach)
+        panes = np.isin(mesh.materials, SEEN_THROUGH)
         order = np.argsort(panes, kind="stable")
         mesh = Mesh(
             mesh.vertices,
@@ -41,7 +51,12 @@ class Body:
         count = len(panes) - int(np.count_nonzero(panes))
         self.solid = Accelerator(mesh.vertices[mesh.faces[:count]])
         self.clear = Accelerator(mesh.vertices[mesh.faces[count:]])
-        openness = baked_openness(mesh, self.solid.occluded).T if still else None
+        self.soft = bool(np.isin(mesh.materials[count:], SOFT).any())
+        openness = None
+        if still and reach is None:
+            openness = baked_openness(mesh, self.solid.occluded).T
+        elif still and reach is not None:
+            openness = room_openness(mesh, self.solid.nearest, reach).T
         self.table = FaceTable.of(mesh, openness)
         if len(mesh.vertices):
             self.low, self.high = mesh.bounds
@@ -62,9 +77,10 @@ class Body:
 class BodyCache:
     """The most recently used bodies."""
 
-    def __init__(self, size: int) -> None:
-        """Keep at most `size` bodies."""
+    def __init__(self, size: int, faces: int | None = None) -> None:
+        """Keep at most `size` bodies, of at most `faces` faces together (the last in any case)."""
         self._size = size
+        self._faces = faces
         self._entries: OrderedDict[object, tuple[object, Body]] = OrderedDict()
         self._lock = Lock()
 
@@ -75,19 +91,26 @@ class BodyCache:
             if entry is None:
                 entry = (owner, build())
                 self._entries[key] = entry
-                while len(self._entries) > self._size:
+                while len(self._entries) > 1 and self._too_many():
                     self._entries.popitem(last=False)
             self._entries.move_to_end(key)
             return entry[1]
 
+    def _too_many(self) -> bool:
+        if len(self._entries) > self._size:
+            return True
+        if self._faces is None:
+            return False
+        return sum(len(body.table.owner) for _, body in self._entries.values()) > self._faces
 
-_BACKDROPS = BodyCache(_KEPT_BACKDROPS)
+
+_BACKDROPS = BodyCache(_KEPT_BACKDROPS, _KEPT_BACKDROP_FACES)
 _OBJECTS = BodyCache(_KEPT_OBJECTS)
 
 
-def backdrop_body(key: str, mesh: Mesh) -> Body:
-    """Return the body of the backdrop `key`."""
-    return _BACKDROPS.get(key, None, lambda: Body(mesh, still=True))
+def backdrop_body(key: str, mesh: Mesh, reach: float | None = None) -> Body:
+    """Return the body of the backdrop `key`; `reach` as in `World.occlusion_reach`."""
+    return _BACKDROPS.get((key, reach), None, lambda: Body(mesh, still=True, reach=reach))
 
 
 def object_body(mesh: Mesh) -> Body:

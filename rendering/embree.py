@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from .glow import add_glow
 from .kernels.tracing import borrow, differing, edges
 from .mesh import F32, Material
 from .rain import streaks
+from .rooms import RoomShader
 from .shading import Shader
 from .tonemap import display
 from .tracer import Hits, Tracer
@@ -33,6 +34,8 @@ COUNTED = 3000
 _EDGES = (7.0, 26.0, 50.0)
 _GRID = np.array(((-0.30, -0.32), (0.32, 0.30)))  # besides the middle of the pixel
 _SAME_PLACE = 0.03  # of the distance: a sample this near its pixel's has its contact shadow
+_COVERED = 0.05  # least share that panes take of what is behind them where they count as there
+_BURNING, _FLAME_GLOW = 0.45, 0.35  # how much flame glows, and how strongly beside a lamp
 
 
 class EmbreeRenderer:
@@ -56,8 +59,12 @@ class _Frame:
         self._world = world
         view = world.camera
         self._width, self._height = view.width, view.height
-        self._tracer = Tracer(backdrop_body(world.backdrop_key, world.backdrop), world.objects)
-        self._shader = Shader(self._tracer, world.atmosphere, 1.0 / cameras.focal(view))
+        body = backdrop_body(world.backdrop_key, world.backdrop, world.occlusion_reach)
+        self._tracer = Tracer(body, world.objects)
+        # What a street has no use for would cost it time, and a change of its pictures.
+        self._room = bool(world.atmosphere.lamps) or self._tracer.soft
+        kind = RoomShader if self._room else Shader
+        self._shader = kind(self._tracer, world.atmosphere, 1.0 / cameras.focal(view))
         self._origin = np.array([[view.x, view.y, view.z]], dtype=np.float32)
 
     def rendering(self) -> Rendering:
@@ -68,23 +75,30 @@ class _Frame:
         hits = self._tracer.nearest(self._origin, directions)
         solid = hits.face >= 0
         index = np.where(solid, table.owner.take(hits.face, mode="clip"), np.int16(-1))
-        contact = np.full(len(directions), np.nan, dtype=np.float32)
-        base = display(self._shader.radiance(self._origin, directions, hits, contact))
+        known = self._shader.unknown(len(directions))
+        burning = np.zeros(len(directions), dtype=np.float32)
+        base = display(
+            self._shader.radiance(
+                self._origin, directions, hits, known, width=width, burning=burning
+            )
+        )
 
         picture = base.copy()
-        self._antialias(picture, index, hits, contact)
+        self._antialias(picture, directions, index, hits, known)
         picture = picture.reshape(height, width, 3)
         lamps = solid & (table.materials.take(hits.face, mode="clip") == Material.EMISSIVE)
         spread = min(1.0, 12.0 * self._shader.light.extinction)
         add_glow(picture, lamps.reshape(height, width), spread)
+        if self._room:
+            add_glow(picture, burning.reshape(height, width) > _BURNING, spread, _FLAME_GLOW)
         veil = self._rain()
         if veil is not None:
             picture += veil[..., None] * (self._rain_colour() - picture)
         np.clip(picture, 0.0, 255.0, out=picture)
         return Rendering(
             Picture.from_pixels((picture + np.float32(0.5)).astype(np.uint8)),
-            visible=self._visible(base, directions, index, veil),
-            index=index.reshape(height, width),
+            visible=self._visible(base, directions, index, hits, veil),
+            index=self._shown(directions, index, hits).reshape(height, width),
             extent=self._extent(directions, index),
         )
 
@@ -102,13 +116,18 @@ class _Frame:
         return colour
 
     def _antialias(
-        self, picture: F32, index: npt.NDArray[np.int16], hits: Hits, contact: F32
+        self,
+        picture: F32,
+        rays: F32,
+        index: npt.NDArray[np.int16],
+        hits: Hits,
+        known: F32,
     ) -> None:
         """Average extra samples into the pixels of `picture`, `n x 3`, that lie on an edge."""
         height, width = self._height, self._width
         table = self._tracer.table
         image, owner = picture.reshape(height, width, 3), index.reshape(height, width)
-        looks = _looks(table, hits.face).reshape(height, width)
+        looks = self._looks(rays, hits).reshape(height, width)
         at, within = edges(image, owner, looks, _EDGES)
         if len(at) == 0:
             return
@@ -122,15 +141,15 @@ class _Frame:
         shown = np.empty((len(directions), 3), dtype=np.float32)
         rest = borrow(
             at, within, owner, looks, image, sample_owner.astype(np.int16, copy=False),
-            _looks(table, extra.face), _GRID, shown,
+            self._looks(directions, extra), _GRID, shown,
         )  # fmt: skip
         extra, directions = extra.take(rest), directions[rest]
         middle = at[rest // len(_GRID)]
         here = hits.distance[middle]
         same = sample_owner[rest] == index[middle]
         same &= np.abs(extra.distance - here) < np.float32(_SAME_PLACE) * here
-        known = np.where(same, contact[middle], np.float32(np.nan))
-        shown[rest] = display(self._shader.radiance(self._origin, directions, extra, known))
+        near = np.where(same, known[:, middle], np.float32(np.nan))
+        shown[rest] = display(self._shader.radiance(self._origin, directions, extra, near))
         total = picture[at] + shown.reshape(len(at), len(_GRID), 3).sum(axis=1)
         picture[at] = total * np.float32(1.0 / (1 + len(_GRID)))
 
@@ -139,13 +158,19 @@ class _Frame:
         base: F32,
         directions: F32,
         index: npt.NDArray[np.int16],
+        hits: Hits,
         veil: F32 | None,
     ) -> dict[str, int]:
         """Count, for each probe, its pixels that would look different without it."""
         counts: dict[str, int] = {}
         for name in self._world.probes:
             owners = self._owners(name)
-            at = np.flatnonzero(np.isin(index, owners))
+            own = np.isin(index, owners)
+            if self._room and self._tracer.has_panes(owners):
+                own = self._tracer.met(
+                    owners, self._origin, directions, own, behind=hits.distance
+                )
+            at = np.flatnonzero(own)
             step = -(-len(at) // COUNTED) or 1
             seen = self._differing(owners, at[::step], base, directions, veil) if len(at) else 0
             counts[name] = min(seen * step, len(at))
@@ -158,8 +183,39 @@ class _Frame:
             owners = self._owners(name)
             covered = np.isin(index, owners)
             alone = self._tracer.met(owners, self._origin, directions, covered)
-            counts[name] = int(np.count_nonzero(alone))
+            count = int(np.count_nonzero(alone))
+            if self._room and self._tracer.has_panes(owners):
+                rays = np.ascontiguousarray(directions[~alone])
+                shader = cast(RoomShader, self._shader.over(self._tracer.only(owners)))
+                count += int(np.count_nonzero(shader.covered(self._origin, rays) >= _COVERED))
+            counts[name] = count
         return counts
+
+    def _shown(
+        self, directions: F32, index: npt.NDArray[np.int16], hits: Hits
+    ) -> npt.NDArray[np.int16]:
+        """Return the index pass: objects of nothing but panes lie over what is behind them."""
+        bare = self._tracer.bare() if self._room else []
+        if not bare:
+            return index
+        at, first = cast(RoomShader, self._shader).layer(self._origin, directions, hits.distance)
+        owners = self._tracer.table.owner[first.face]
+        alone = np.isin(owners, bare)
+        index = index.copy()
+        index[at[alone]] = owners[alone]
+        return index
+
+    def _looks(self, directions: F32, hits: Hits) -> npt.NDArray[np.int32]:
+        """Return the looks at hits `n`, -1 where nothing is hit; glass before it changes them."""
+        table = self._tracer.table
+        looks = np.where(hits.face >= 0, table.looks.take(hits.face, mode="clip"), np.int32(-1))
+        looks = looks.astype(np.int32, copy=False)
+        if self._room:
+            shader = cast(RoomShader, self._shader)
+            at, first = shader.layer(self._origin, directions, hits.distance)
+            sharp = np.isin(table.materials[first.face], (Material.CLEAR, Material.LIQUID))
+            looks[at[sharp]] ^= table.looks[first.face[sharp]] * np.int32(31) + np.int32(7)
+        return looks
 
     def _owners(self, name: str) -> list[int]:
         """Return the numbers (from 1) of the objects with a name."""
@@ -180,9 +236,3 @@ class _Frame:
         # The rain lies over both alike.
         rain = np.zeros(len(at), dtype=np.float32) if veil is None else veil.ravel()[at]
         return int(differing(behind, base[at], rain, NOTICEABLE))
-
-
-def _looks(table: FaceTable, face: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """Return the looks at hits `n`, -1 where nothing is hit."""
-    looks = np.where(face >= 0, table.looks.take(face, mode="clip"), np.int32(-1))
-    return looks.astype(np.int32, copy=False)

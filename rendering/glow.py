@@ -11,13 +11,16 @@ from .mesh import F32
 _HALOS = ((1.8, 0.7), (6.0, 0.9))
 
 
-def add_glow(display: F32, lamps: npt.NDArray[np.bool_], spread: float) -> None:
+def add_glow(
+    display: F32, lamps: npt.NDArray[np.bool_], spread: float, strength: float = 1.0
+) -> None:
     """Lay a glow round the lamp pixels over a picture, in place.
 
     Args:
         display: `height x width x 3`, display values in [0, 255].
         lamps: `height x width`, where a lamp is seen.
         spread: 0 in clear air ... 1 in fog or rain: widens the halo.
+        strength: Factor of the halo.
     """
     rows = np.flatnonzero(lamps.any(axis=1))
     if len(rows) == 0:
@@ -36,11 +39,13 @@ def add_glow(display: F32, lamps: npt.NDArray[np.bool_], spread: float) -> None:
         part = display[rows_at, columns_at, k]
         source = np.where(mask, part, np.float32(0.0))
         halo = np.zeros_like(part)
-        for sigma, strength in _HALOS:
+        for sigma, share in _HALOS:
             blurred = gaussian_filter(
                 source, sigma * scale * (1.0 + spread), mode="constant", truncate=3.0
             )
-            halo += np.float32(strength * (1.0 + 0.6 * spread)) * blurred
+            halo += np.float32(share * (1.0 + 0.6 * spread)) * blurred
+        if strength != 1.0:
+            halo *= np.float32(strength)
         np.minimum(halo, 255.0, out=halo)
         # Screen: bright over bright does not overflow.
         part += halo * (1.0 - part * np.float32(1.0 / 255.0)) * ~mask

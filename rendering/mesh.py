@@ -44,6 +44,13 @@ class Material(IntEnum):
     PLANKS = 22  # satin wooden floor, planks along y
 
 
+SEEN_THROUGH = (Material.CLEAR, Material.VAPOUR, Material.FLAME, Material.LIQUID)
+"""Materials that are laid over what is behind them; none stops light."""
+
+SOFT = (Material.VAPOUR, Material.FLAME, Material.LIQUID)
+"""Those of them that are no glass."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Mesh:
     """A triangle mesh.

@@ -23,7 +23,7 @@ _TILTS = np.array(
         (math.cos(a) * math.cos(e), math.sin(a) * math.cos(e), math.sin(e))
         for a, e in ((0.4, 0.45), (1.97, 0.8), (3.54, 0.45), (5.11, 0.8))
     ]
-)
+)[None]
 
 
 class Shader:
@@ -51,8 +51,19 @@ class Shader:
         twin.tracer = tracer
         return twin
 
+    def unknown(self, count: int) -> F32:
+        """Return what is known of the occlusion at `count` new hits: nothing, `k x count` NaN."""
+        return np.full((1, count), np.nan, dtype=np.float32)
+
     def radiance(
-        self, origins: F32, directions: F32, hits: Hits, contact: F32 | None = None
+        self,
+        origins: F32,
+        directions: F32,
+        hits: Hits,
+        known: F32 | None = None,
+        *,
+        width: int = 1,
+        burning: F32 | None = None,
     ) -> F32:
         """Return the exposed radiance `n x 3` that comes back along rays.
 
@@ -60,31 +71,36 @@ class Shader:
             origins: `1 x 3`, m: the camera.
             directions: `n x 3`, unit length.
             hits: What they hit.
-            contact: Share of ambient light that close objects leave, `n`, NaN where it is not
-                known yet; filled in.
+            known: Shares of light that close objects and others leave, `k x n`, as from
+                `unknown`; NaN where they are not known yet; filled in.
+            width: Of the picture when the rays are all of its pixels, row by row; else 1.
+            burning: Out: how much flame is seen, `n`; stays as it is where there can be none.
         """
-        if contact is None:
-            contact = np.full(len(directions), np.nan, dtype=np.float32)
-        out = self._radiance(origins, directions, hits, contact)
-        if self.tracer.glazed:
-            self._look_through(out, origins, directions, hits)
+        if known is None:
+            known = self.unknown(len(directions))
+        out = self._radiance(origins, directions, hits, known, width)
+        flame = self._look_through(out, origins, directions, hits)
+        if burning is not None and flame is not None:
+            burning[:] = flame
         out *= np.float32(self.light.exposure)
         return out
 
-    def _radiance(self, origins: F32, directions: F32, hits: Hits, contact: F32 | None) -> F32:
-        """Return radiance, `n x 3`; with `contact` that of the picture, without of a mirror."""
+    def _radiance(
+        self, origins: F32, directions: F32, hits: Hits, known: F32 | None, width: int = 1
+    ) -> F32:
+        """Return radiance, `n x 3`; with `known` that of the picture, without of a mirror."""
         n, light, noise = len(directions), self.light, textures()
         table, tracer = self.tracer.table, self.tracer
         points, normals, flats, albedo, out = np.empty((5, n, 3), dtype=np.float32)
         openness, soaked = np.empty((2, n), dtype=np.float32)
-        primary = contact is not None
+        primary = known is not None
         surfaces(
             origins, directions, hits.distance, hits.face, hits.u, hits.v, table, light, noise,
             primary, points, normals, flats, albedo, openness, soaked, out,
         )  # fmt: skip
-        if contact is not None:
-            self._contact(contact, points, flats, hits.face)
-            openness *= np.where(np.isnan(contact), np.float32(1.0), contact)
+        if known is not None:
+            self._occlude(known, points, normals, flats, hits, width)
+            openness *= np.where(np.isnan(known[0]), np.float32(1.0), known[0])
         sunny = np.ones(n, dtype=np.uint8)
         if light.sunny and primary:
             lit, starts = sun_rays(points, normals, flats, hits.distance, hits.face, light)
@@ -95,6 +111,7 @@ class Shader:
             directions, hits.face, table, light, points, normals, flats, albedo, openness, sunny,
             out,
         )  # fmt: skip
+        self._add_lamps(out, directions, hits.face, points, normals, albedo, known)
         wet = np.empty(0, dtype=np.int64)
         shares, mirrored = np.empty(0, dtype=np.float32), np.empty((0, 3), dtype=np.float32)
         if light.wetness > 0.0 and primary:
@@ -107,19 +124,38 @@ class Shader:
         )  # fmt: skip
         return out
 
-    def _contact(self, contact: F32, points: F32, flats: F32, face: npt.NDArray[np.int32]) -> None:
+    def _occlude(
+        self, known: F32, points: F32, normals: F32, flats: F32, hits: Hits, width: int
+    ) -> None:
         """Fill in what close objects leave of the ambient light."""
         at, starts, rays = contact_rays(
-            points, flats, face, contact, self.tracer.boxes, _REACH, _TILTS
+            points, flats, hits.face, known[0], self.tracer.boxes, _REACH, _TILTS, 1
         )
         if len(at):
             close = self.tracer.closeness(starts, rays, _REACH)
-            take_contact(at, close, face, self.tracer.table.owner, contact)
+            take_contact(at, close, hits.face, self.tracer.table.owner, known[0])
 
-    def _look_through(self, out: F32, origins: F32, directions: F32, hits: Hits) -> None:
-        """Lay the panes over what is behind them."""
+    def _add_lamps(
+        self,
+        out: F32,
+        directions: F32,
+        face: npt.NDArray[np.int32],
+        points: F32,
+        normals: F32,
+        albedo: F32,
+        known: F32 | None,
+    ) -> None:
+        """Add the light of lamps: there are none under the open sky."""
+
+    def _look_through(self, out: F32, origins: F32, directions: F32, hits: Hits) -> F32 | None:
+        """Lay the panes over what is behind them; return how much flame is seen, if any."""
+        if not self.tracer.glazed:
+            return None
         left, added = np.ones_like(out), np.zeros_like(out)
-        for pane in self.tracer.panes(origins, directions, hits.distance):
-            glaze(directions, pane.distance, pane.face, self.tracer.table, self.light, left, added)
+        for at, pane in self.tracer.panes(origins, directions, hits.distance):
+            glaze(
+                directions, at, pane.distance, pane.face, self.tracer.table, self.light, left, added
+            )
         out *= left
         out += added
+        return None

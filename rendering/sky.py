@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from . import noise
 from .world import Atmosphere
@@ -35,6 +36,7 @@ class Light(NamedTuple):
         wetness: 0 dry ... 1 wet road with puddles.
         rain: 0 none ... 1 heavy.
         pixel_angle: Width of a pixel at 1 m, m.
+        lamplit: Whether this is a room with lamps.
     """
 
     sunny: bool
@@ -54,6 +56,7 @@ class Light(NamedTuple):
     wetness: float
     rain: float
     pixel_angle: float
+    lamplit: bool
 
     @classmethod
     def of(cls, atmosphere: Atmosphere, pixel_angle: float) -> Light:
@@ -88,7 +91,14 @@ class Light(NamedTuple):
             wetness=float(atmosphere.wetness),
             rain=rain,
             pixel_angle=float(pixel_angle),
+            lamplit=bool(atmosphere.lamps),
         )
+
+
+def lamp_table(atmosphere: Atmosphere) -> npt.NDArray[np.float64]:
+    """Return the lamps, `l x 7`: place (m), radiant intensity (RGB), radius (m)."""
+    rows = [(lamp.x, lamp.y, lamp.z, *lamp.colour, lamp.radius) for lamp in atmosphere.lamps]
+    return np.array(rows, dtype=np.float64).reshape(-1, 7)
 
 
 def _rgb(values: np.ndarray) -> RGB:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,12 @@ from .accelerator import FAR, Accelerator
 from .bodies import Body, object_body
 from .faces import FaceTable
 from .kernels.tracing import cull, take_nearer
-from .mesh import F32
+from .mesh import F32, Mesh
 from .world import Instance
 
 _MARGIN = 1e-3  # m: a flat box has no inside
+_ENDLESS = np.array([FAR], dtype=np.float32)
+_LAYERS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,9 @@ class Tracer:
     def __init__(self, backdrop: Body, objects: Sequence[Instance]) -> None:
         """Place `objects`."""
         self._backdrop = backdrop
+        # Panes of a backdrop are drawn in rooms alone, where they stand like an object's.
+        still = np.array([0.0, 0.0, 0.0, 1.0, 0.0, *(backdrop.low - _MARGIN), *(backdrop.high + _MARGIN)])
+        self._still = _Placed(backdrop, 0, 0, still, still[5:].reshape(2, 3))
         self._placed: list[_Placed] = []
         tables = [backdrop.table]
         first = len(backdrop.table.owner)
@@ -102,6 +107,27 @@ class Tracer:
         twin._placed = [placed for placed in self._placed if placed.number not in removed]
         return twin
 
+    def only(self, kept: Sequence[int]) -> Tracer:
+        """Return a tracer of the objects `kept` (numbers from 1) alone; rows stay the same."""
+        twin = copy(self)
+        twin._placed = [placed for placed in self._placed if placed.number in kept]
+        twin._still = replace(self._still, body=_NOTHING)
+        twin._backdrop = _NOTHING
+        return twin
+
+    @property
+    def soft(self) -> bool:
+        """Whether there is vapour, flame or liquid among the objects."""
+        return any(placed.body.soft for placed in self._placed)
+
+    def bare(self) -> list[int]:
+        """Return the numbers of the objects that have panes only."""
+        return [p.number for p in self._placed if not p.body.solid.faces]
+
+    def has_panes(self, numbers: Sequence[int]) -> bool:
+        """Return whether any of the objects (numbers from 1) has panes."""
+        return any(p.body.clear.faces and p.number in numbers for p in self._placed)
+
     @property
     def boxes(self) -> npt.NDArray[np.float64]:
         """Bounding boxes `k x 2 x 3` of the objects that are there, m."""
@@ -114,6 +140,7 @@ class Tracer:
         origins: F32,
         directions: F32,
         known: npt.NDArray[np.bool_],
+        behind: F32 | None = None,
     ) -> npt.NDArray[np.bool_]:
         """Return which of the rays meet any of the objects (numbers from 1) alone.
 
@@ -122,15 +149,19 @@ class Tracer:
             origins: `n x 3`, m, or `1 x 3` for one that all rays share.
             directions: `n x 3`, unit length.
             known: `n`: those that are known to.
+            behind: If given, it is the objects' panes that count, before distances `n`, m.
         """
         wanted = set(numbers)
         found = known.copy()
         for placed in self._placed:
             if placed.number in wanted:
-                at, starts, rays = cull(origins, directions, _ENDLESS, placed.frame)
+                reach = _ENDLESS if behind is None else behind
+                at, starts, rays = cull(origins, directions, reach, placed.frame)
                 rest = ~found[at]
                 at = at[rest]
-                found[at] = placed.body.solid.occluded(starts[rest], rays[rest])
+                faces = placed.body.solid if behind is None else placed.body.clear
+                limit = FAR if behind is None else behind[at]
+                found[at] = faces.occluded(starts[rest], rays[rest], limit)
         return found
 
     def nearest(self, origins: F32, directions: F32) -> Hits:
@@ -180,29 +211,66 @@ class Tracer:
         """Whether there are panes to look through."""
         return any(placed.body.clear.faces for placed in self._placed)
 
-    def panes(self, origins: F32, directions: F32, behind: F32) -> Iterator[Hits]:
-        """Yield the panes before distances `behind`, `n`, nearest first, layer by layer."""
+    @property
+    def solid_boxes(self) -> npt.NDArray[np.float64]:
+        """Bounding boxes `k x 2 x 3` of the objects that stop light, m."""
+        boxes = [placed.box for placed in self._placed if placed.body.solid.faces]
+        return np.stack(boxes) if boxes else np.zeros((0, 2, 3))
+
+    def panes(
+        self,
+        origins: F32,
+        directions: F32,
+        behind: F32,
+        layers: int = _LAYERS,
+        *,
+        backdrop: bool = False,
+    ) -> Iterator[tuple[npt.NDArray[np.int64], Hits]]:
+        """Yield the panes before distances `behind`, `n`, nearest first, layer by layer.
+
+        Args:
+            origins: `1 x 3` or `n x 3`, m.
+            directions: `n x 3`, unit length.
+            behind: What the rays end at, `n`, m.
+            layers: How many panes a ray meets at most.
+            backdrop: Whether the backdrop's panes are there, too.
+
+        Yields:
+            The rays `m` that meet a pane, and their `m` hits.
+        """
         glazed = [placed for placed in self._placed if placed.body.clear.faces]
+        if backdrop and self._still.body.clear.faces:
+            glazed.append(self._still)
+        at = np.arange(len(directions))
         passed = np.zeros(len(directions), dtype=np.float32)
-        for _layer in range(_LAYERS):
-            hits = Hits.none(len(directions))
+        for _layer in range(layers):
+            hits = Hits.none(len(at))
             starts = origins + directions * passed[:, None]
             np.subtract(behind, passed, out=hits.distance)
             for placed in glazed:
                 skipped = placed.body.solid.faces
                 self._nearer(placed, placed.body.clear, skipped, starts, directions, hits)
-            if not (hits.face >= 0).any():
+            met = np.flatnonzero(hits.face >= 0)
+            if len(met) == 0:
                 return
-            passed += hits.distance
-            yield Hits(passed.copy(), hits.face, hits.u, hits.v)
-            passed += np.float32(2e-3)
+            # What met nothing has met all of its panes.
+            at, hits, directions, behind = at[met], hits.take(met), directions[met], behind[met]
+            if len(origins) > 1:
+                origins = origins[met]
+            passed = passed[met] + hits.distance
+            yield at, Hits(passed, hits.face, hits.u, hits.v)
+            passed = passed + np.float32(2e-3)
 
-    def occluded(self, origins: F32, directions: F32) -> npt.NDArray[np.bool_]:
-        """Return which of the rays `n x 3` hit anything solid."""
-        blocked = self._backdrop.solid.occluded(origins, directions)
+    def occluded(
+        self, origins: F32, directions: F32, limit: F32 | None = None
+    ) -> npt.NDArray[np.bool_]:
+        """Return which of the rays `n x 3` hit anything solid, within `limit` (`n`, m) if given."""
+        blocked = self._backdrop.solid.occluded(origins, directions, FAR if limit is None else limit)
+        reach = _ENDLESS if limit is None else limit
         for placed in self._placed:
-            at, starts, rays = cull(origins, directions, _ENDLESS, placed.frame)
-            blocked[at] |= placed.body.solid.occluded(starts, rays)
+            at, starts, rays = cull(origins, directions, reach, placed.frame)
+            within = FAR if limit is None else limit[at]
+            blocked[at] |= placed.body.solid.occluded(starts, rays, within)
         return blocked
 
     def closeness(self, origins: F32, directions: F32, reach: float) -> F32:
@@ -223,5 +291,4 @@ class Tracer:
         return close
 
 
-_ENDLESS = np.array([FAR], dtype=np.float32)
-_LAYERS = 3
+_NOTHING = Body(Mesh.merge([]))

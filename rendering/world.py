@@ -114,6 +114,8 @@ class World:
         camera: The camera.
         atmosphere: Light and weather.
         probes: Names of objects whose visible pixels are to be measured.
+        occlusion_reach: How far the backdrop's ambient occlusion looks for what is close, m, with
+            its faces cut as fine as that needs; None: as suits a street.
     """
 
     backdrop: Mesh
@@ -122,3 +124,4 @@ class World:
     camera: Camera
     atmosphere: Atmosphere = field(default_factory=Atmosphere)
     probes: tuple[str, ...] = ()
+    occlusion_reach: float | None = None

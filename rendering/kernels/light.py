@@ -22,11 +22,12 @@ _LAMP_EXTINCTION = 0.3  # a lamp outshines fog: it fades at this share of the ra
 _SPRAY, _SPRAY_HEIGHT = 0.014, 0.45  # of heavy rain at the ground, 1/m; where a third is left, m
 _GLOSSY, _METAL, _GLASS = int(Material.GLOSSY), int(Material.METAL), int(Material.GLASS)
 _EMISSIVE, _RETRO = int(Material.EMISSIVE), int(Material.RETRO)
+_TILE, _STONE, _PLANKS = int(Material.TILE), int(Material.STONE), int(Material.PLANKS)
 _RGB = tuple[float, float, float]
 
 
 @kernel
-def _surroundings(light: Light, x: float, y: float, z: float) -> _RGB:
+def surroundings(light: Light, x: float, y: float, z: float) -> _RGB:
     """Return what polish mirrors in a direction: the sky over a dark and uneven skyline."""
     skyline = 0.10 + 0.07 * math.sin(9.0 * x) + 0.05 * math.sin(23.0 * y)
     above = smoothstep(-0.05, 0.05, z - skyline)
@@ -50,8 +51,9 @@ def _polished(
     normal: _RGB,
     d: _RGB,
     shine: float,
+    open_share: float,
 ) -> _RGB:
-    """Lay the mirrored surroundings and the sun's glint over a polished hit."""
+    """Lay the mirrored surroundings, as far as they are open, and the sun's glint over a hit."""
     nx, ny, nz = normal
     cosine = nx * d[0] + ny * d[1] + nz * d[2]
     mx, my = d[0] - 2.0 * cosine * nx, d[1] - 2.0 * cosine * ny
@@ -59,7 +61,8 @@ def _polished(
     rest = 1.0 + min(cosine, 0.0)
     grazing = rest * rest
     grazing = grazing * grazing * rest
-    red, green, blue = _surroundings(light, mx, my, mz)
+    red, green, blue = surroundings(light, mx, my, mz)
+    red, green, blue = red * open_share, green * open_share, blue * open_share
     # Mirror share seen head-on, exponent and strength of the sun's glint.
     if material == _METAL:
         base, hard, bright = 0.45, 60.0, 1.6
@@ -68,6 +71,9 @@ def _polished(
         blue *= 0.2 + 0.8 * albedo[2]
     elif material == _GLASS:
         base, hard, bright = 0.14, 700.0, 6.0
+    elif material == _PLANKS:  # varnish over grain: what it mirrors is dull
+        base, hard, bright = 0.03, 40.0, 0.3
+        grazing *= 0.35
     else:
         base, hard, bright = 0.04, 120.0, 1.2
     share = base + (1.0 - base) * grazing
@@ -131,6 +137,8 @@ def shade(
         share = 0.5 + 0.5 * nz
         # Walls see less sky at their foot.
         foot = 0.72 + 0.28 * smoothstep(0.0, 1.6, points[i, 2])
+        if light.lamplit:  # the ceiling is no sky: the floor's light makes up for most of it
+            foot = 0.6 + 0.4 * foot
         ambient = (1.0 - (1.0 - abs(nz)) * (1.0 - foot)) * openness[i]
         direct = 0.0
         shine = 0.0
@@ -150,11 +158,15 @@ def shade(
                 colour[1] * 1.25 + green * 0.1,
                 colour[2] * 1.25 + blue * 0.1,
             )
-        elif material in (_GLOSSY, _METAL, _GLASS):
+        elif material in (_GLOSSY, _METAL, _GLASS, _TILE, _STONE, _PLANKS):
+            open_share = 1.0
+            if light.lamplit:  # a room's corners mirror corners
+                open_share = float(openness[i]) * float(openness[i])
             d = (float(directions[i, 0]), float(directions[i, 1]), float(directions[i, 2]))
             colour = _polished(
-                light, int(material), colour, (red, green, blue), (nx, ny, nz), d, shine
-            )
+                light, int(material), colour, (red, green, blue), (nx, ny, nz), d, shine,
+                open_share,
+            )  # fmt: skip
         out[i, 0], out[i, 1], out[i, 2] = colour
 
 
@@ -270,6 +282,7 @@ def veil(
 @kernel
 def glaze(
     directions: F32,
+    at: npt.NDArray[np.int64],
     distance: F32,
     face: npt.NDArray[np.int32],
     table: FaceTable,
@@ -281,29 +294,28 @@ def glaze(
 
     Args:
         directions: `n x 3`.
-        distance: Of the pane, `n`, m.
-        face: Of the pane, `n`, -1 where there is none.
+        at: Indices `m` of the rays that meet a pane.
+        distance: Of the panes, `m`, m.
+        face: Of the panes, `m`.
         table: The faces.
         light: Light and weather.
         left: In and out: share of the light from behind that still arrives, `n x 3`.
         added: In and out: radiance of the panes so far, `n x 3`.
     """
-    for i in range(len(face)):
-        f = face[i]
-        if f < 0:
-            continue
+    for j in range(len(at)):
+        i, f = at[j], face[j]
         dx, dy, dz = float(directions[i, 0]), float(directions[i, 1]), float(directions[i, 2])
         nx, ny, nz = table.normals[f, 0], table.normals[f, 1], table.normals[f, 2]
         cosine = dx * nx + dy * ny + dz * nz
         rest = 1.0 - min(abs(cosine), 1.0)
         share = 0.07 + 0.93 * rest * rest * rest * rest * rest
-        mirrored = _surroundings(
+        mirrored = surroundings(
             light,
             dx - 2.0 * cosine * nx,
             dy - 2.0 * cosine * ny,
             dz - 2.0 * cosine * nz,
         )
-        clear = math.exp(-light.extinction * distance[i])
+        clear = math.exp(-light.extinction * distance[j])
         for k in range(3):
             added[i, k] += left[i, k] * share * mirrored[k] * clear
             # Fully clear glass would not be seen: it keeps a little off.

@@ -10,11 +10,13 @@ from ..mesh import F32, Material
 from ..noise import Noise
 from ..sky import Light
 from .compiled import kernel
+from .fittings import fitting
 from .grain import grain, has_grain
 from .noise import normalised
 from .sky import sky_radiance
 
 _ASPHALT, _CONCRETE, _MATTE = int(Material.ASPHALT), int(Material.CONCRETE), int(Material.MATTE)
+_FITTINGS = int(Material.TILE)
 
 
 @kernel
@@ -125,6 +127,15 @@ def surfaces(
                 t * light.pixel_angle,
                 noise,
             )
+        elif material >= _FITTINGS:
+            nx, ny, nz, red, green, blue = fitting(
+                material,
+                (x, y, z),
+                (nx, ny, nz),
+                (red, green, blue),
+                t * light.pixel_angle,
+                noise,
+            )
         dark = 1.0 - 0.5 * wet
         normals[i, 0], normals[i, 1], normals[i, 2] = nx, ny, nz
         albedo[i, 0] = min(max(red, 0.0), 1.0) * dark
@@ -173,6 +184,7 @@ def contact_rays(
     boxes: npt.NDArray[np.float64],
     reach: float,
     tilts: npt.NDArray[np.float64],
+    width: int,
 ) -> tuple[npt.NDArray[np.int64], F32, F32]:
     """Return the hits near objects, and short rays from each: `k` in a row a hit.
 
@@ -183,12 +195,15 @@ def contact_rays(
         known: `n`; a hit with a number here needs no rays.
         boxes: Of the objects, `b x 2 x 3`, m.
         reach: Length of the rays, m.
-        tilts: Unit directions `k x 3` that the rays lean to.
+        tilts: Unit directions that the rays lean to, `1 x k x 3`, or `16 x k x 3`: by the place
+            of a pixel in a square of 4 x 4.
+        width: Of the picture whose pixels the hits are, row by row; 1 where they are none.
 
     Returns:
         Indices `m`, origins `m k x 3` and directions `m k x 3`.
     """
-    k = len(tilts)
+    k = tilts.shape[1]
+    tiled = len(tilts) > 1
     index = np.empty(len(face), dtype=np.int64)
     found = 0
     for i in range(len(face)):
@@ -212,6 +227,7 @@ def contact_rays(
     for j in range(found):
         i = index[j]
         nx, ny, nz = float(flats[i, 0]), float(flats[i, 1]), float(flats[i, 2])
+        tile = ((i // width) & 3) << 2 | (i % width) & 3 if tiled else 0
         for a in range(k):
             row = j * k + a
             starts[row, 0] = points[i, 0] + 0.006 * nx
@@ -219,7 +235,9 @@ def contact_rays(
             starts[row, 2] = points[i, 2] + 0.006 * nz
             # Between the fixed direction and the normal: always above the surface.
             rx, ry, rz = normalised(
-                nx + 0.95 * tilts[a, 0], ny + 0.95 * tilts[a, 1], nz + 0.95 * tilts[a, 2]
+                nx + 0.95 * tilts[tile, a, 0],
+                ny + 0.95 * tilts[tile, a, 1],
+                nz + 0.95 * tilts[tile, a, 2],
             )
             rays[row, 0], rays[row, 1], rays[row, 2] = rx, ry, rz
     return index[:found], starts, rays

@@ -5,7 +5,7 @@ Proportions follow artists' canons (adult 7.5 heads, schoolchild 6, small child 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,6 +26,9 @@ class Pose:
         toes: Pitch of left and right foot, radians, positive toes down.
         gaze: Turn of the head to the left, radians.
         grips: How far left and right hand are closed, 0 = flat, 1 = a fist.
+        thumbs: Direction the left and right thumb lie to; None = as the arm hangs or is raised.
+        twist: Turn of the trunk above the hips to the left, radians.
+        nod: Pitch of the head besides the lean's, radians, positive looks down.
     """
 
     pelvis: tuple[float, float] = (0.0, 0.6)
@@ -37,6 +40,9 @@ class Pose:
     toes: tuple[float, float] = (0.0, 0.0)
     gaze: float = 0.0
     grips: tuple[float, float] = (0.3, 0.3)
+    thumbs: tuple[Point | None, Point | None] = (None, None)
+    twist: float = 0.0
+    nod: float = 0.0
 
 
 STEPPING = Pose(
@@ -64,11 +70,16 @@ class Person:
         hat_colour: sRGB.
         beard, glasses: Whether they wear one.
         sleeves: "long" or "short".
+        bare: Whether the trunk is bare.
+        feet: "shoes" or "bare".
         legs: "trousers", "shorts", "skirt" or "nappy".
         hem: How far the top reaches below the hips, in body heights (0.02 shirt, 0.2 coat).
         detail: What is on the top: "plain", "zip" (a zip and an open collar), "open" (a wide
             collar over a shirt) or "stripes".
-        inner: Colour of the shirt below, of the zip, of the stripes.
+        inner: Colour of the shirt below, of the zip, of the stripes, of pattern and cuffs.
+        pattern: What is printed on top and trousers: "none", "stars", "dots" or "stripes"; clothes
+            with a pattern are pyjamas: cuffs at wrists and ankles, buttons.
+        face: "calm" or "alarmed" (open mouth, raised brows, wide eyes).
         gloves: sRGB, or None for bare hands.
         pose: The pose.
     """
@@ -93,6 +104,10 @@ class Person:
     hem: float = 0.03
     detail: str = "plain"
     inner: Colour = (0.93, 0.93, 0.92)
+    bare: bool = False
+    feet: str = "shoes"
+    pattern: str = "none"
+    face: str = "calm"
     pose: Pose = field(default_factory=Pose)
 
 
@@ -160,21 +175,72 @@ def youth(person: Person) -> float:
     return float(np.clip((7.5 - person.heads) / 3.0, 0.0, 1.0))
 
 
+def infancy(person: Person) -> float:
+    """Return 0 from a small child on ... 1 for a toddler: cheeks, belly, soft limbs."""
+    return float(np.clip((4.8 - person.heads) / 0.3, 0.0, 1.0))
+
+
+def hand_length(person: Person, head_height: float) -> float:
+    """Return the length of a stretched hand, wrist to fingertips, m."""
+    gloved = 1.0 if person.gloves is None else 1.1
+    young = youth(person)
+    length = head_height * gloved * (0.76 + 0.06 * young) * (1 - 0.10 * person.woman)
+    return length * (1 - 0.24 * infancy(person))
+
+
+def _arm_lengths(person: Person) -> tuple[float, float]:
+    """Return (upper arm, forearm) in body heights."""
+    young = youth(person)
+    return 0.195 - 0.015 * young, 0.172 - 0.015 * young
+
+
+def reaching(person: Person, side: int, point: Point) -> Person:
+    """Return the person with one arm moved so that the middle fingertip is at a point.
+
+    Forearm and hand are one bone here: the hand goes on along the forearm.
+
+    Args:
+        person: Looks and pose; the pose says where the elbow points to.
+        side: 0 = left arm, 1 = right arm.
+        point: (x, y, z) in the skeleton's frame, m.
+
+    Raises:
+        ValueError: The point is out of the arm's reach.
+    """
+    bones = skeleton(person)
+    upper, fore = (length * bones.unit for length in _arm_lengths(person))
+    closed = person.pose.grips[side]
+    tip = hand_length(person, bones.head_height) * (1 - 0.52 * closed)
+    towards = np.asarray(person.pose.elbows) * np.array([1.0, 1.0 - 2.0 * side, 1.0])
+    target = np.asarray(point, dtype=np.float64)
+    shoulder = bones.shoulders[side]
+    elbow, end = middle_joint(shoulder, target, upper, fore + tip, towards)
+    if float(np.linalg.norm(end - target)) > 1e-6:
+        away = float(np.linalg.norm(target - shoulder))
+        raise ValueError(f"point: {away:.3f} m away, the arm reaches {upper + fore + tip:.3f} m")
+    wrist = (elbow + (end - elbow) * (fore / (fore + tip))) / bones.unit
+    hands = list(person.pose.hands)
+    hands[side] = (float(wrist[0]), float(wrist[1]), float(wrist[2]))
+    return replace(person, pose=replace(person.pose, hands=(hands[0], hands[1])))
+
+
 def skeleton(person: Person) -> Skeleton:
     """Return the joints of a person in their pose; soles may be slightly off the ground."""
     pose = person.pose
     head = person.height / person.heads
     unit = person.height - head
-    young = youth(person)
-    trunk = turn(pitch=pose.lean)
-    stretch = 1 + 0.17 * young
-    pelvis = np.array([pose.pelvis[0], 0.0, pose.pelvis[1] - 0.043 * young]) * unit
+    young, infant = youth(person), infancy(person)
+    trunk = turn(pose.twist, pose.lean)
+    stretch = 1 + 0.17 * young + 0.05 * infant
+    pelvis = np.array([pose.pelvis[0], 0.0, pose.pelvis[1] - 0.043 * young - 0.035 * infant]) * unit
     shoulder = (0.112 if not person.woman else 0.097) * (1 + 0.04 * young) * person.width
+    shoulder *= 1 - 0.13 * infant
     hip = (0.053 if not person.woman else 0.055) * person.width
-    rise = 0.297 * stretch
+    rise = 0.297 * stretch - 0.016 * infant
     sides: list[tuple[F64, ...]] = []
-    thigh, shin = 0.285 - 0.022 * young, 0.275 - 0.021 * young
-    upper, fore = 0.195 - 0.015 * young, 0.172 - 0.015 * young
+    thigh = 0.285 - 0.022 * young - 0.020 * infant
+    shin = 0.275 - 0.021 * young - 0.022 * infant
+    upper, fore = _arm_lengths(person)
     for i, side in enumerate((1.0, -1.0)):
         h = pelvis + np.array([0, side * hip * unit, 0])
         mirror = np.array([1.0, side, 1.0])
@@ -195,7 +261,7 @@ def skeleton(person: Person) -> Skeleton:
         )
         sides.append((h, k, a, s, e, w))
     pairs = [(left, right) for left, right in zip(*sides, strict=True)]
-    neck = pelvis + trunk @ (np.array([0.0, 0.0, 0.39 * (1 + 0.11 * young)]) * unit)
-    head_turn = turn(pose.gaze, pose.lean * 0.3)
-    middle = neck + turn(pitch=pose.lean * 0.7) @ np.array([0.10, 0.0, 0.50]) * head
+    neck = pelvis + trunk @ (np.array([0.0, 0.0, 0.39 * (1 + 0.11 * young + 0.09 * infant)]) * unit)
+    head_turn = turn(pose.gaze, pose.lean * 0.3 + pose.nod)
+    middle = neck + turn(pose.twist, pose.lean * 0.7) @ np.array([0.10, 0.0, 0.50]) * head
     return Skeleton(unit, head, stretch, trunk, pelvis, middle, head_turn, *pairs)

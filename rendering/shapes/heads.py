@@ -10,7 +10,7 @@ import numpy as np
 
 from ..mesh import Material, Mesh
 from .fields import Field, blend, ellipsoid, half_space, limb, surface
-from .figures import Person, Skeleton, youth
+from .figures import Person, Skeleton, infancy, youth
 from .primitives import F64, Colour, frustum, lathe, sweep, torus
 from .primitives import ellipsoid as ball
 
@@ -97,18 +97,64 @@ def _face_field(person: Person) -> Field:
     young = youth(person)
     small = 1 - 0.25 * young
     chin = 0.115 - 0.02 * person.woman
+    if infancy(person) > 0:
+        cheeks = [ellipsoid((0.19, s * 0.155, -0.175), (0.165, 0.155, 0.150)) for s in (1.0, -1.0)]
+        nose = limb((0.34, 0, -0.05), (0.400, 0, -0.115), 0.020, 0.040)
+        return blend(
+            [*_skull(young), *cheeks, nose, ellipsoid((0.24, 0, -0.355), (0.10, 0.095, 0.085))], 0.10
+        )
+    jaw = 0.055 if person.face == "alarmed" else 0.0  # the mouth opens downwards
     return blend(
         [
             *_skull(young),
             limb((0.33, 0, 0.06 * small), (0.425, 0, -0.085 * small), 0.028, 0.05 * small),
-            ellipsoid((0.27, 0, -0.38), (0.10, chin, 0.09)),
+            ellipsoid((0.27, 0, -0.38 - jaw), (0.10, chin, 0.09 + 0.3 * jaw)),
         ],
         0.09,
     )
 
 
+def _infant_features(person: Person) -> list[Mesh]:
+    """Ears, big eyes low in the face, faint brows, a small mouth."""
+    skin, hair = person.skin, person.hair
+    dark: Colour = (skin[0] * 0.55, skin[1] * 0.50, skin[2] * 0.50)
+    lip: Colour = (skin[0] * 0.86, skin[1] * 0.54, skin[2] * 0.54)
+    brow: Colour = tuple((0.55 * h + 0.45 * s) * 0.8 for h, s in zip(hair, skin, strict=True))  # type: ignore[assignment]
+    lid: Colour = (skin[0] * 0.42, skin[1] * 0.36, skin[2] * 0.34)
+    z, parts = -0.065, []
+    for y in (0.148, -0.148):
+        side = np.sign(y)
+        if person.hair_style != "long":
+            parts.append(
+                ball((0.07, 0.040, 0.110), (-0.04, side * 0.345, -0.07), skin, Material.SKIN, 8)
+            )
+        parts += [
+            ball((0.035, 0.086, 0.062), (0.330, y, z), _EYE_WHITE, Material.GLOSSY, 10),
+            ball((0.030, 0.054, 0.057), (0.349, y * 0.98, z), _IRIS, Material.GLOSSY, 8),
+            ball((0.006, 0.013, 0.013), (0.377, y * 0.98 - 0.016, z + 0.022), (1.0, 1.0, 1.0), segments=5),
+            ball((0.030, 0.090, 0.012), (0.338, y, z + 0.060), lid, Material.SKIN, 6),
+            ball((0.025, 0.080, 0.015), (0.345, y, z + 0.135), brow, Material.MATTE, 6),
+        ]
+    parts.append(ball((0.030, 0.072, 0.030), (0.338, 0.0, -0.252), lip, Material.SKIN, 8))
+    parts.append(ball((0.020, 0.066, 0.006), (0.353, 0.0, -0.250), dark, Material.SKIN, 6))
+    parts.append(ball((0.012, 0.026, 0.009), (0.420, 0.0, -0.145), dark, Material.SKIN, 6))
+    return parts
+
+
+def _open_mouth(lips: Colour) -> list[Mesh]:
+    """Return a mouth that cries out, with the upper teeth showing."""
+    return [
+        ball((0.045, 0.088, 0.112), (0.322, 0.0, -0.285), lips, Material.SKIN, 10),
+        ball((0.045, 0.064, 0.086), (0.332, 0.0, -0.285), (0.16, 0.04, 0.04), Material.MATTE, 10),
+        ball((0.030, 0.046, 0.020), (0.352, 0.0, -0.226), (0.93, 0.92, 0.88), Material.GLOSSY, 6),
+    ]
+
+
 def _features(person: Person) -> list[Mesh]:
     """Ears, eyes, brows, lips, nostrils, glasses, beard."""
+    if infancy(person) > 0:
+        return _infant_features(person)
+    alarmed = person.face == "alarmed"
     young, skin = youth(person), person.skin
     dark = (skin[0] * 0.55, skin[1] * 0.52, skin[2] * 0.52)
     z, eye = -0.04 * young, 0.052 + 0.022 * young
@@ -124,9 +170,14 @@ def _features(person: Person) -> list[Mesh]:
         white = ball((0.035, eye * 1.2, eye * 0.78), (0.338, y, z), _EYE_WHITE, Material.GLOSSY, 8)
         iris = ball((0.03, eye * 0.64, eye * 0.72), (0.356, y, z), _IRIS, Material.GLOSSY, 6)
         arch = ball((0.03, 0.085, 0.021), (0.352, y, z + 0.10), brow, Material.MATTE, 6)
+        if alarmed:
+            white = ball((0.036, eye * 1.3, eye * 1.2), (0.340, y, z), _EYE_WHITE, Material.GLOSSY, 8)
+            iris = ball((0.03, eye * 0.58, eye * 0.62), (0.358, y, z), _IRIS, Material.GLOSSY, 6)
+            raised = [(0.375, y * 0.42, z + 0.185), (0.375, y, z + 0.190), (0.335, y * 1.62, z + 0.125)]
+            arch = sweep(raised, (0.014, 0.020, 0.011), brow, Material.MATTE, sides=5)
         parts += [white, iris, arch]
         if person.woman or young > 0.3:  # lashes
-            lid = ball((0.032, eye * 1.3, 0.012), (0.345, y, z + eye * 0.72), _IRIS, segments=6)
+            lid = ball((0.032, eye * 1.3, 0.012), (0.345, y, z + eye * (1.12 if alarmed else 0.72)), _IRIS, segments=6)
             parts.append(lid)
         if person.glasses:
             rim = torus(0.092, 0.007, frames, segments=12, sides=3)
@@ -136,8 +187,11 @@ def _features(person: Person) -> list[Mesh]:
     red = (0.86, 0.45, 0.46) if person.woman else (0.84, 0.56, 0.54)
     lips: Colour = (skin[0] * red[0], skin[1] * red[1], skin[2] * red[2])
     out = 0.035 if person.beard else 0.0
-    parts.append(ball((0.03, 0.10, 0.034), (0.342 + out, 0.0, -0.245), lips, Material.SKIN, 8))
-    parts.append(ball((0.02, 0.085, 0.007), (0.360 + out, 0.0, -0.243), dark, Material.SKIN, 6))
+    if alarmed:
+        parts += _open_mouth(lips)
+    else:
+        parts.append(ball((0.03, 0.10, 0.034), (0.342 + out, 0.0, -0.245), lips, Material.SKIN, 8))
+        parts.append(ball((0.02, 0.085, 0.007), (0.360 + out, 0.0, -0.243), dark, Material.SKIN, 6))
     parts.append(ball((0.02, 0.036, 0.013), (0.412, 0.0, -0.128), dark, Material.SKIN, 6))
     if person.beard:
         beard = blend([*_skull(young, 0.03), ellipsoid((0.25, 0, -0.38), (0.13, 0.14, 0.12))], 0.09)

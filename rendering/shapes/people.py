@@ -14,13 +14,27 @@ import numpy.typing as npt
 
 from ..mesh import F32, Material, Mesh
 from .fields import Field, blend, ellipsoid, half_space, limb, surface
-from .figures import STEPPING, Person, Pose, Skeleton, skeleton, turn, youth
+from .feet import bare_feet
+from .figures import (
+    STEPPING,
+    Person,
+    Pose,
+    Skeleton,
+    hand_length,
+    infancy,
+    reaching,
+    skeleton,
+    turn,
+    youth,
+)
 from .heads import head, head_frame, without_hidden
-from .primitives import F64, Colour, bands, cut, frustum, loft, paint_where, sweep
+from .patterns import dot, patch, printed, star
+from .primitives import F64, Colour, Point, bands, cut, frustum, loft, paint_where, sweep
 from .primitives import ellipsoid as ball
 
 _TRUNK_STEP = np.array([0.034, 0.036, 0.040])
 _SHOE_STEP = 0.030
+_STRIPE_EDGES = (0.15, 0.40, 0.65, 0.90, 1.15, 1.40, 1.65, 1.90)
 
 
 def person_mesh(
@@ -48,6 +62,28 @@ def person_mesh(
     return mesh.transformed((0.0, 0.0, -float(mesh.bounds[0][2])))
 
 
+def person_reaching(
+    person: Person, reaches: Sequence[tuple[int, Point]], carried: Sequence[Mesh] = ()
+) -> Mesh:
+    """Return the mesh of a person on the ground whose fingertips are at given points.
+
+    Args:
+        person: Looks and pose.
+        reaches: (0 = left, 1 = right; the point of the middle fingertip in the mesh's frame, m).
+        carried: Meshes in the mesh's frame that go with the person.
+
+    Raises:
+        ValueError: A point is out of the arm's reach.
+    """
+    bones = skeleton(person)
+    standing = Mesh.merge([*_clothes(person, bones), *_feet(person, bones)])
+    lowest = float(standing.vertices[np.unique(standing.faces)][:, 2].min())
+    for side, (x, y, z) in reaches:
+        person = reaching(person, side, (x, y, z + lowest))
+    mesh = person_mesh(person, grounded=False).transformed((0.0, 0.0, -lowest))
+    return Mesh.merge([mesh, *carried])
+
+
 def torso_fields(person: Person, bones: Skeleton, grow: float = 0.0) -> list[Field]:
     """Return the trunk without limbs as fields in the person's frame, grown by `grow` metres."""
     u, w = bones.unit, person.width
@@ -56,17 +92,26 @@ def torso_fields(person: Person, bones: Skeleton, grow: float = 0.0) -> list[Fie
     waist_y = (0.094 if not person.woman else 0.076) * w + 0.012 * young
     hip_y = (0.100 if not person.woman else 0.112) * w
     depth = 0.070 * (0.5 + 0.5 * w)
+    if infancy(person) > 0:  # narrow shoulders over a round belly
+        chest_y *= 0.88
     shapes = [
         ellipsoid((0.004, 0, 0.225), (depth + 0.006, chest_y, 0.135)),
         ellipsoid((0.006 + 0.012 * young, 0, 0.10), (depth - 0.004 + 0.012 * young, waist_y, 0.14)),
         ellipsoid((-0.006, 0, 0.0), (depth + 0.002, hip_y, 0.085)),
         *(
-            limb((-0.010, 0, 0.325), (-0.008, s * 0.095 * w, 0.293), 0.040, 0.033)
+            limb(
+                (-0.010, 0, 0.325),
+                (-0.008, s * (0.095 - 0.020 * infancy(person)) * w, 0.293),
+                0.040,
+                0.033,
+            )
             for s in (1.0, -1.0)
         ),
         limb((-0.01, 0, 0.30), (-0.006, 0, 0.358), 0.060, 0.042),
     ]
-    if person.woman:
+    if infancy(person) > 0:
+        shapes.append(ellipsoid((0.030, 0, 0.075), (0.098, 0.092 * w, 0.100)))
+    elif person.woman:
         shapes += [ellipsoid((0.055, s * 0.044, 0.215), (0.040, 0.042, 0.042)) for s in (1.0, -1.0)]
     tall = np.array([1.0, 1.0, bones.stretch])
     return [_scaled(f, u * tall, grow).moved(bones.trunk, bones.pelvis) for f in shapes]
@@ -100,17 +145,31 @@ def _tube(
     colour: Colour,
     material: Material = Material.CLOTH,
     sides: int = 9,
+    stripes: Colour | None = None,
 ) -> Mesh:
     """Return a limb: `rings` are (place along it, radius in body heights)."""
+    if stripes is not None:
+        places, radii = zip(*rings, strict=True)
+        edges = [at for at in _STRIPE_EDGES if places[1] < at < places[-1]]
+        places = sorted({*places, *edges})
+        rings = [(at, float(np.interp(at, *zip(*rings, strict=True)))) for at in places]
     path = np.array([_along(*bones, at) for at, _ in rings])
     radii = [radius * unit + grow for _, radius in rings]
-    return sweep(path, radii, colour, material, sides=sides)
+    tube = sweep(path, radii, colour, material, sides=sides)
+    if stripes is None:
+        return tube
+    first = np.min(tube.faces // sides, axis=1).clip(0, len(rings) - 2)
+    middle = np.array([0.5 * (a[0] + b[0]) for a, b in zip(rings[:-1], rings[1:], strict=True)])
+    inside = np.searchsorted(_STRIPE_EDGES, middle[first]) % 2 == 1
+    colours = np.where(inside[:, None], np.float32(stripes), tube.colours)
+    return tube.painted(colours)
 
 
 def _sleeves(person: Person, bones: Skeleton, cloth: float) -> list[Mesh]:
     u = bones.unit
     thick = u * (0.92 if person.woman else 1.0) * (0.6 + 0.4 * person.width)
     thick *= 1 + 0.25 * youth(person)
+    thick *= 1 + 0.06 * infancy(person)
     parts = []
     for limb_bones in zip(bones.shoulders, bones.elbows, bones.wrists, strict=True):
         if person.sleeves == "short":
@@ -120,9 +179,18 @@ def _sleeves(person: Person, bones: Skeleton, cloth: float) -> list[Mesh]:
                      (1.8, 0.019), (2.0, 0.017)]  # fmt: skip
             parts.append(_tube(limb_bones, rings, thick, 0.0, person.skin, Material.SKIN, 8))
             continue
+        if person.bare:
+            rings = [(-0.11, 0.016), (-0.06, 0.030), (0.06, 0.036), (0.40, 0.034), (0.80, 0.031),
+                     (1.0, 0.029), (1.2, 0.031), (1.5, 0.029), (1.85, 0.020), (2.0, 0.019)]  # fmt: skip
+            parts.append(_tube(limb_bones, rings, thick, 0.0, person.skin, Material.SKIN, 9))
+            continue
+        if person.pattern != "none":
+            cuff = [(1.80, 0.026), (1.82, 0.031), (1.96, 0.030), (1.98, 0.020)]
+            parts.append(_tube(limb_bones, cuff, thick, cloth, person.inner, sides=8))
         rings = [(-0.11, 0.014), (-0.06, 0.029), (0.06, 0.038), (0.40, 0.037), (0.80, 0.032),
                  (1.0, 0.033), (1.2, 0.031), (1.6, 0.027), (1.93, 0.024), (2.0, 0.026)]  # fmt: skip
-        parts.append(_tube(limb_bones, rings, thick, cloth, person.top, sides=10))
+        stripes = person.inner if person.pattern == "stripes" else None
+        parts.append(_tube(limb_bones, rings, thick, cloth, person.top, sides=10, stripes=stripes))
     return parts
 
 
@@ -130,9 +198,8 @@ def top_surface(
     person: Person, bones: Skeleton, grow: float = 0.0, *, sleeves: bool = True
 ) -> Mesh:
     """Return the upper garment, trunk to the hem and its sleeves, grown by `grow` metres."""
-    mesh = surface(
-        trunk_field(person, bones, grow), _TRUNK_STEP * bones.unit, person.top, Material.CLOTH
-    )
+    step = _TRUNK_STEP * bones.unit * (1 + 0.2 * infancy(person))
+    mesh = surface(trunk_field(person, bones, grow), step, person.top, Material.CLOTH)
     mesh = _detailed(mesh, person, bones)
     if not sleeves:
         return mesh
@@ -202,6 +269,10 @@ def _detailed(mesh: Mesh, person: Person, bones: Skeleton) -> Mesh:
             lambda m: (np.abs(m[:, 1]) < half) & (m @ front > start) & (m[:, 2] < high),
             dark,
         )
+    elif person.pattern == "stripes":
+        z = bones.pelvis[2]
+        limits = [(z + a * u, z + (a + 0.06) * u) for a in (0.01, 0.13, 0.25)]
+        mesh = bands(mesh, 2, limits, person.inner)
     elif person.detail == "stripes":
         z = bones.pelvis[2]
         limits = [(z + a * u, z + (a + 0.045) * u) for a in (0.11, 0.21)]
@@ -238,14 +309,79 @@ def collar(mesh: Mesh, bones: Skeleton, depth: float, slope: float, colour: npt.
     )
 
 
+def _bare_trunk(person: Person, bones: Skeleton) -> list[Mesh]:
+    """Return the skin of trunk and arms."""
+    u = bones.unit
+    field = blend(torso_fields(person, bones), 0.05 * u)
+    skin = surface(field, 1.15 * _TRUNK_STEP * u, person.skin, Material.SKIN)
+    dark = (person.skin[0] * 0.66, person.skin[1] * 0.58, person.skin[2] * 0.55)
+    navel = patch(skin, bones.on_trunk(0.11, 0, 0.055), bones.trunk[:, 0], dot(0.009 * u), dark)
+    return [skin, *_sleeves(person, bones, 0.0), *([] if navel is None else [navel])]
+
+
+def _nappy(person: Person, bones: Skeleton) -> list[Mesh]:
+    """Return a puffed nappy with two tapes in front, and the bare legs below it."""
+    u = bones.unit
+    wide = person.width
+    legs = list(zip(bones.hips, bones.knees, bones.ankles, strict=True))
+    hip = ellipsoid((0.004, 0, -0.012), (0.104, 0.122 * wide, 0.108))
+    puffed = _scaled(hip, u, 0.0).moved(bones.trunk, bones.pelvis)
+    stubs = [limb(h, h + (k - h) * 0.26, 0.076 * u, 0.072 * u) for h, k, _ in legs]
+    up = bones.trunk[:, 2]
+    field = half_space(blend([puffed, *stubs], 0.03 * u), up, float(up @ bones.on_trunk(0, 0, 0.05)))
+    seat = surface(field, 0.030 * u, person.bottom)
+    tapes = [
+        patch(seat, bones.on_trunk(0.10, s * 0.055, 0.026), bones.trunk @ np.array([0.9, s * 0.45, 0]),
+              dot(0.017 * u, 6), person.inner)
+        for s in (1.0, -1.0)
+    ]  # fmt: skip
+    rings = [(0.12, 0.056), (0.40, 0.054), (0.70, 0.046), (0.90, 0.041), (1.0, 0.041),
+             (1.15, 0.040), (1.40, 0.042), (1.65, 0.035), (1.88, 0.029), (2.0, 0.029)]  # fmt: skip
+    plump = u * 1.25 * (0.5 + 0.5 * wide)
+    skin = [_tube(leg, rings, plump, 0.0, person.skin, Material.SKIN, 10) for leg in legs]
+    return [*skin, seat, *(tape for tape in tapes if tape is not None)]
+
+
+def _pyjamas(person: Person, bones: Skeleton) -> list[Mesh]:
+    """Return pyjamas: top and trousers of one cloth, cuffs, buttons, bare ankles, a print."""
+    u = bones.unit
+    thick = u * (1 + 0.25 * youth(person)) * (0.5 + 0.5 * person.width)
+    legs = list(zip(bones.hips, bones.knees, bones.ankles, strict=True))
+    loose = [(0.12, 0.057), (0.40, 0.056), (0.80, 0.050), (1.0, 0.049), (1.2, 0.048), (1.5, 0.045),
+             (1.72, 0.043)]  # fmt: skip
+    cuff = [(1.70, 0.030), (1.71, 0.043), (1.76, 0.044), (1.85, 0.040), (1.86, 0.028)]
+    ankle = [(1.70, 0.030), (1.86, 0.029), (2.0, 0.029)]
+    stripes = person.inner if person.pattern == "stripes" else None
+    trousers = Mesh.merge(
+        [_tube(leg, loose, thick, 0.0, person.bottom, sides=10, stripes=stripes) for leg in legs]
+    )
+    parts = [_tube(leg, cuff, thick, 0.0, person.inner, sides=8) for leg in legs]
+    parts += [_tube(leg, ankle, thick, 0.0, person.skin, Material.SKIN, 8) for leg in legs]
+    top, trunk = top_surface(person, bones), trunk_field(person, bones)
+    front = bones.trunk[:, 0]
+    for z in (0.06, 0.15, 0.24):
+        button = patch(top, bones.on_trunk(0.12, 0, z), front, dot(0.013 * u, 6), person.inner)
+        parts += [] if button is None else [button]
+    if person.pattern != "stripes":
+        stars = person.pattern == "stars"
+        shape, gap = (star(0.030 * u), 0.100 * u) if stars else (dot(0.020 * u, 6), 0.076 * u)
+        parts.append(printed(top, shape, gap, person.inner, None, 1))
+        parts.append(printed(trousers, shape, gap, person.inner, trunk, 2))
+    return [top, trousers, *parts]
+
+
 def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:
     u = bones.unit
     trunk = trunk_field(person, bones)
     wide = person.width * (1.04 if person.woman else 1.0)
     thick = u * (1 + 0.25 * youth(person))
     legs = list(zip(bones.hips, bones.knees, bones.ankles, strict=True))
-    parts = [top_surface(person, bones)]
-    if person.legs == "trousers":
+    parts = _bare_trunk(person, bones) if person.bare else [top_surface(person, bones)]
+    if person.legs == "nappy":
+        return [*parts, *_nappy(person, bones)]
+    if person.pattern != "none":
+        parts = _pyjamas(person, bones)
+    elif person.legs == "trousers":
         rings = [(0.12, 0.057), (0.40, 0.056), (0.80, 0.048), (1.0, 0.047), (1.2, 0.046),
                  (1.5, 0.043), (1.85, 0.038), (1.97, 0.041)]  # fmt: skip
         parts += [_tube(leg, rings, thick * wide, 0.0, person.bottom, sides=10) for leg in legs]
@@ -260,11 +396,11 @@ def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:
     )
     stubs = [limb(h, h + (k - h) * 0.3, 0.058 * thick * wide, 0.054 * thick * wide)
              for h, k, _ in legs]  # fmt: skip
-    seat = surface(blend([hip, *stubs], 0.03 * u), 0.034 * u, person.bottom)
+    step = (0.034 + 0.010 * infancy(person)) * u
+    seat = surface(blend([hip, *stubs], 0.03 * u), step, person.bottom)
     parts.append(without_hidden(seat, trunk, 0.004))
-    if person.legs != "trousers":
-        share = 0.85 if person.legs == "shorts" else 0.24
-        rings = [(0.1, 0.057 * wide), (share * 0.5, 0.059 * wide), (share, 0.061)]
+    if person.legs == "shorts":
+        rings = [(0.1, 0.057 * wide), (0.85 * 0.5, 0.059 * wide), (0.85, 0.061)]
         parts += [_tube(leg, rings, thick, 0.0, person.bottom, sides=10) for leg in legs]
     return parts
 
@@ -299,8 +435,7 @@ def _skirt(person: Person, bones: Skeleton) -> Mesh:
 
 
 def _hands(person: Person, bones: Skeleton) -> list[Mesh]:
-    gloved = 1.0 if person.gloves is None else 1.1
-    size = bones.head_height * gloved * (0.76 + 0.06 * youth(person)) * (1 - 0.10 * person.woman)
+    size = hand_length(person, bones.head_height)
     colour = person.skin if person.gloves is None else person.gloves
     material = Material.SKIN if person.gloves is None else Material.CLOTH
     parts = []
@@ -310,6 +445,9 @@ def _hands(person: Person, bones: Skeleton) -> list[Mesh]:
         along = (w - e) / max(float(np.linalg.norm(w - e)), 1e-9)
         # A hanging hand has its thumb ahead, a raised one shows its palm.
         ahead = np.array([0.15, -side, 0.0] if along[2] > 0.5 else [1.0, 0.0, 0.25])
+        thumb = person.pose.thumbs[i]
+        if thumb is not None:
+            ahead = np.asarray(thumb, dtype=np.float64)
         thumb_side = ahead - along * (ahead @ along)
         thumb_side /= max(float(np.linalg.norm(thumb_side)), 1e-9)
         frame = np.stack([along, np.cross(thumb_side, along), thumb_side], axis=1) * size
@@ -364,6 +502,8 @@ def _hand(grip: float, palm: float, colour: Colour, material: Material) -> list[
 
 
 def _feet(person: Person, bones: Skeleton) -> list[Mesh]:
+    if person.feet == "bare":
+        return bare_feet(person, bones)
     u = bones.unit
     length = 0.165 * u
     parts = []
@@ -399,6 +539,8 @@ __all__ = [
     "collar",
     "head_frame",
     "person_mesh",
+    "person_reaching",
+    "reaching",
     "skeleton",
     "top_surface",
     "torso_fields",
