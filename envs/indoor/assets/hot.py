@@ -1,0 +1,190 @@
+"""Steam, smoke, the gas burner's flame and the frying pan."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....rendering.mesh import Material, Mesh
+from ....rendering.shapes.primitives import (
+    Colour,
+    capsule,
+    cylinder,
+    disc,
+    ellipsoid,
+    lathe,
+    loft,
+    sweep,
+    torus,
+)
+from .parts import BLACK, STEEL, Anchors, Builders, Place, generator, lumpy, puff, wisp
+
+_STEAM: Colour = (0.97, 0.97, 0.98)
+
+
+def _steam(kind: str, variant: int, height: float, spread: float, count: int) -> Mesh:
+    random = generator(kind, variant)
+    parts = []
+    t = np.linspace(0.0, 1.0, 9)
+    for k in range(count):
+        foot = spread * (k - (count - 1) / 2) / max(count - 1, 1)
+        tall = height * (1.0 if k == count // 2 else random.uniform(0.70, 0.92))
+        sway = random.uniform(0.5, 0.9) * height * 0.09
+        phase = random.uniform(0, 2 * np.pi)
+        y = foot * (1 + 0.5 * t) + sway * (np.sin(5.2 * t + phase) - np.sin(phase)) * (0.4 + t)
+        x = random.uniform(-0.35, 0.35) * spread + 0.5 * sway * np.sin(4.0 * t + 2 * phase)
+        path = np.stack([x, y, t * tall], 1)
+        parts.append(wisp(path, height * random.uniform(0.075, 0.095), _STEAM, belly=0.42))
+    return Mesh.merge(parts)
+
+
+def steam_small(variant: int) -> Mesh:
+    """Return the steam of a mug, 0.25 m tall; its origin is where it leaves the liquid."""
+    return _steam("steam_small", variant, 0.25, 0.045, 3)
+
+
+def steam_wide(variant: int) -> Mesh:
+    """Return the steam of a bowl or pan, 0.35 m tall."""
+    return _steam("steam_wide", variant, 0.35, 0.13, 4)
+
+
+def smoke(variant: int) -> Mesh:
+    """Return a column of grey smoke, 1.5 m tall, that widens."""
+    random = generator("smoke", variant)
+    parts = []
+    z = 0.06
+    while z < 1.36:
+        share = z / 1.5
+        radius = 0.055 + 0.15 * share
+        away = 0.02 + 0.11 * share
+        angle = random.uniform(0, 2 * np.pi)
+        grey = random.uniform(0.36, 0.50) + 0.10 * share
+        centre = (
+            away * np.cos(angle),
+            0.06 * np.sin(4 * share + variant) + away * np.sin(angle),
+            z,
+        )
+        radii = radius * random.uniform(0.85, 1.15, 3) * (1.0, 1.0, 1.25)
+        centre = (centre[0], centre[1], min(max(z, float(radii[2])), 1.5 - float(radii[2])))
+        parts.append(puff(list(radii), centre, (grey, grey, grey * 1.01)))
+        z += 0.62 * radius
+    return Mesh.merge(parts)
+
+
+FLAME_RADIUS = 0.06
+"""Radius of the burner's ring of flames, m."""
+
+
+def gas_flame(_variant: int) -> Mesh:
+    """Return a burner's ring of blue flames."""
+    parts = []
+    count = 16
+    for k in range(count):
+        angle = 2 * np.pi * k / count
+        tall = 0.046 + 0.007 * ((k * 7) % 5 - 2) / 2
+        t = np.linspace(0, 1, 6)
+        out = FLAME_RADIUS + 0.016 * t * (1.5 - t)
+        path = np.stack([out * np.cos(angle), out * np.sin(angle), 0.001 + tall * t], 1)
+        parts.append(wisp(path, 0.0105, (0.05, 0.25, 1.0), Material.FLAME, belly=0.36, sides=6))
+        core = path.copy()
+        core[:, 2] = 0.001 + 0.5 * tall * t
+        parts.append(wisp(core, 0.0055, (0.30, 0.75, 1.0), Material.FLAME, belly=0.4, sides=5))
+    return Mesh.merge(parts)
+
+
+PANS: tuple[tuple[Colour, str], ...] = (
+    ((0.075, 0.075, 0.08), "eggs"),
+    ((0.10, 0.095, 0.095), "stew"),
+    ((0.06, 0.06, 0.065), "sausages"),
+)
+"""Colour, what is fried in it."""
+
+PAN_RADIUS = 0.13
+"""Radius of the rim, m."""
+
+_DEPTH, _BOTTOM = 0.048, 0.006
+_HANDLE_END = (PAN_RADIUS + 0.18, 0.0, 0.078)
+
+
+def pan(variant: int) -> Mesh:
+    """Return a frying pan with its food; the handle points along +x."""
+    colour, food = PANS[variant]
+    r = PAN_RADIUS
+    shell = lathe(
+        [(0, 0), (0.094, 0), (0.102, 0.004), (r, _DEPTH - 0.002), (r, _DEPTH), (r - 0.003, _DEPTH),
+         (0.100, _BOTTOM + 0.004), (0.094, _BOTTOM), (0, _BOTTOM)],
+        28, colour, Material.GLOSSY,
+    )  # fmt: skip
+    rim = torus(r - 0.001, 0.0022, STEEL, Material.METAL, segments=32, sides=5)
+    x, _, z = _HANDLE_END
+    grip = [(r + 0.035, 0, 0.054), (r + 0.08, 0, 0.063), (r + 0.14, 0, 0.073), (x - 0.006, 0, z - 0.002),
+            (x, 0, z)]  # fmt: skip
+    parts = [
+        shell,
+        rim.transformed((0, 0, _DEPTH), roll=np.pi / 2),
+        cylinder((r - 0.006, 0, 0.040), (r + 0.045, 0, 0.057), 0.009, STEEL, Material.METAL, 8),
+        sweep(grip, [0.011, 0.0125, 0.0125, 0.012, 0.007], BLACK, Material.GLOSSY, sides=10)
+        .transformed(scale=(1.0, 1.15, 1.0)),
+        *(disc(0.005, 0.003, (r - 0.011, s * 0.012, 0.036), STEEL, Material.METAL, 8)
+          for s in (1.0, -1.0)),
+        *_food(food, variant),
+    ]  # fmt: skip
+    return Mesh.merge(parts)
+
+
+def _food(kind: str, variant: int) -> list[Mesh]:
+    random = generator("pan", variant)
+    oil = disc(
+        0.099, 0.002, (0, 0, _BOTTOM + 0.004), (0.30, 0.16, 0.04), Material.GLOSSY, 24, (0, 0, 1)
+    )
+    parts = [oil]
+    z = _BOTTOM + 0.005
+    if kind == "eggs":
+        for x, y in ((0.038, 0.036), (-0.036, -0.030)):
+            rim = lumpy(random, (0.048, 0.046), 0.10, 20)
+            rings = [
+                np.c_[rim * s, np.full(20, h)] for s, h in ((1.0, 0.0), (0.93, 0.005), (0.5, 0.007))
+            ]
+            white = loft(np.stack(rings), (0.96, 0.95, 0.90), Material.GLOSSY, 60.0)
+            yolk = ellipsoid((0.019, 0.019, 0.013), (0.004, 0, 0.007), (0.98, 0.66, 0.04),
+                             Material.GLOSSY, 14)  # fmt: skip
+            parts.append(Mesh.merge([white, yolk]).transformed((x, y, z)))
+    elif kind == "stew":
+        paints = ((0.42, 0.22, 0.09), (0.50, 0.28, 0.12), (0.80, 0.14, 0.08), (0.20, 0.46, 0.12),
+                  (0.90, 0.52, 0.10))  # fmt: skip
+        for k in range(30):
+            angle, away = 2.4 * k, 0.084 * np.sqrt((k + 0.5) / 30)
+            size = random.uniform(0.8, 1.2, 3) * (0.017, 0.013, 0.010)
+            lump = ellipsoid(list(size), (0, 0, 0), paints[k % 5], Material.GLOSSY, 7)
+            parts.append(
+                lump.transformed(
+                    (away * np.cos(angle), away * np.sin(angle), z + 0.006),
+                    yaw=random.uniform(0, 3.0),
+                )
+            )
+    else:
+        for k, y in enumerate((-0.052, -0.017, 0.018, 0.053)):
+            half = 0.046 + 0.006 * (k % 2)
+            parts.append(
+                capsule((-half, y, z + 0.013), (half, y + random.uniform(-0.008, 0.008), z + 0.013),
+                        0.0135, 0.0135, (0.55, 0.23, 0.09), Material.GLOSSY, 10)
+            )  # fmt: skip
+            for share in (-0.5, 0.0, 0.5):
+                parts.append(
+                    cylinder((share * half, y - 0.009, z + 0.024), (share * half + 0.006, y + 0.009,
+                             z + 0.024), 0.0032, (0.20, 0.08, 0.03), Material.MATTE, 5)
+                )  # fmt: skip
+    return parts
+
+
+def _pan_points(_: int) -> dict[str, Place]:
+    return {"handle_end": _HANDLE_END, "middle": (0.0, 0.0, _BOTTOM + 0.010)}
+
+
+BUILDERS: Builders = {
+    "steam_small": (2, steam_small),
+    "steam_wide": (2, steam_wide),
+    "smoke": (3, smoke),
+    "gas_flame": (1, gas_flame),
+    "pan": (len(PANS), pan),
+}
+ANCHORS: Anchors = {"pan": _pan_points}

@@ -1,0 +1,105 @@
+"""Water and coffee that ran out, on the worktop and on the floor.
+
+On the worktop the frame is that of its front edge: the liquid lies at x < 0, and runs hang down
+over the edge at x = 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....rendering.mesh import Material, Mesh
+from ....rendering.shapes.primitives import Colour, ellipsoid, sweep
+from .parts import COFFEE, Builders, generator, lumpy, pool
+
+WATER: Colour = (0.58, 0.72, 0.82)
+_DEEP = 0.0035  # m
+_FALL = 0.15  # m: how far the longest run hangs
+
+
+def _counter(kind: str, variant: int, colour: Colour) -> Mesh:
+    random = generator(kind, variant)
+    length = (0.21, 0.25)[variant]
+    outline = lumpy(random, (length / 2 + 0.02, 0.10 + 0.02 * variant), 0.13, 48)
+    outline[:, 0] -= length / 2 - 0.02
+    # It narrows towards the vessel it came from.
+    back = np.clip(-outline[:, 0] / length, 0.0, 1.0)
+    outline[:, 1] *= 1.0 - 0.45 * back
+    outline[:, 0] = np.minimum(outline[:, 0], 0.0)
+    wide = outline[outline[:, 0] > -1e-6][:, 1]
+    parts = [pool(outline, _DEEP, colour)]
+    low, high = float(wide.min()) + 0.012, float(wide.max()) - 0.012
+    falls = (_FALL, 0.085, 0.12, 0.055) if variant == 0 else (0.07, 0.11, _FALL, 0.09)
+    for k, fall in enumerate(falls):
+        y = low + (high - low) * (k + 0.25 + 0.5 * random.random()) / len(falls)
+        parts.append(_run(y, fall, colour, random.uniform(0.007, 0.011)))
+    # What goes over the edge first covers it as a film.
+    film = np.array([(y, z) for y, z in ((low - 0.01, 0.0), (high + 0.01, 0.0))])
+    y0, y1 = film[0, 0], film[1, 0]
+    steps = np.linspace(y0, y1, 25)
+    depth = 0.016 + 0.010 * np.sin(np.linspace(0, 11 + variant, 25)) * random.uniform(0.7, 1.0)
+    depth[[0, -1]] = 0.003
+    top = np.stack([np.full(25, 0.0035), steps, np.full(25, _DEEP * 0.9)], 1)
+    bottom = np.stack([np.full(25, 0.0035), steps, -depth], 1)
+    inner = top - (0.012, 0.0, 0.0)
+    vertices = np.concatenate([inner, top, bottom])
+    k = np.arange(24)
+    faces = []
+    for a in (0, 25):
+        faces.append(np.stack([k + a, k + a + 25, k + a + 26], 1))
+        faces.append(np.stack([k + a, k + a + 26, k + a + 1], 1))
+    parts.append(Mesh.build(vertices, np.concatenate(faces), colour, Material.LIQUID, 100.0))
+    return Mesh.merge(parts)
+
+
+def _run(y: float, fall: float, colour: Colour, radius: float) -> Mesh:
+    """Return a run over the edge that ends in a drop."""
+    z = np.array([_DEEP * 0.8, -0.004, -0.3 * fall, -0.6 * fall, -fall + 0.016, -fall + 0.008,
+                  -fall + 0.002, -fall])  # fmt: skip
+    wide = np.array([1.25, 1.2, 0.75, 0.55, 0.5, 0.72, 0.5, 0.1]) * radius
+    path = np.stack([np.zeros(8), np.zeros(8), z], 1)
+    run = sweep(path, wide, colour, Material.LIQUID, sides=8)
+    return run.transformed((0.004, y, 0.0), scale=(0.36, 1.0, 1.0))
+
+
+def _floor(kind: str, variant: int, size: tuple[float, float], colour: Colour) -> Mesh:
+    random = generator(kind, variant)
+    outline = lumpy(random, (size[0] / 2, size[1] / 2), 0.15, 48)
+    parts = [pool(outline, _DEEP, colour)]
+    for _ in range(7):  # splashes round it
+        angle = random.uniform(0, 2 * np.pi)
+        away = random.uniform(1.0, 1.22)
+        radius = random.uniform(0.008, 0.022)
+        drop = ellipsoid((radius, radius, 0.003), (0, 0, 0.001), colour, Material.LIQUID, 10)
+        edge = outline[round(angle / (2 * np.pi) * len(outline)) % len(outline)]
+        at = edge * away + edge / np.linalg.norm(edge) * 0.02
+        parts.append(drop.transformed((float(at[0]), float(at[1]), 0.0)))
+    return Mesh.merge(parts)
+
+
+def water_counter(variant: int) -> Mesh:
+    """Return water that runs from a tipped glass over the worktop's edge."""
+    return _counter("water_counter", variant, WATER)
+
+
+def coffee_counter(variant: int) -> Mesh:
+    """Return coffee that runs over the worktop's edge."""
+    return _counter("coffee_counter", variant, COFFEE)
+
+
+def water_floor(variant: int) -> Mesh:
+    """Return a puddle of water, 0.4 m by 0.55 m."""
+    return _floor("water_floor", variant, (0.40, 0.55), WATER)
+
+
+def coffee_floor(variant: int) -> Mesh:
+    """Return a puddle of coffee, 0.4 m by 0.6 m."""
+    return _floor("coffee_floor", variant, (0.40, 0.60), COFFEE)
+
+
+BUILDERS: Builders = {
+    "water_counter": (2, water_counter),
+    "coffee_counter": (2, coffee_counter),
+    "water_floor": (3, water_floor),
+    "coffee_floor": (3, coffee_floor),
+}
