@@ -1,0 +1,169 @@
+"""What kitchens are made of: colours and styles that go together. All ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ...rendering.mesh import Material
+from ..driving.town_parts import RGB
+
+Handle = Literal["bar", "knob", "cup", "rail"]
+
+STEEL: RGB = (0.70, 0.70, 0.69)
+IRON: RGB = (0.09, 0.09, 0.095)
+BRASS: RGB = (0.74, 0.58, 0.33)
+WHITE: RGB = (0.90, 0.90, 0.88)
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Looks of a kitchen; colours are sRGB.
+
+    Attributes:
+        fronts: Doors and drawers below the worktop.
+        uppers: Doors of the wall cabinets.
+        finish: Material of both.
+        shaker: Whether doors have a frame and a sunken panel; flat ones otherwise.
+        handle: "bar" (tube on two posts), "knob", "cup" (drawers; doors get knobs) or "rail" (a
+            flat strip on the upper edge).
+        handle_colour: Of the handles and the tap.
+        top: Worktop.
+        top_material: `Material.WOOD` is laid in staves, `Material.STONE` is one slab.
+        rounded: Whether the worktop's front edge is round.
+        tiles: Splashback.
+        wall: Painted walls.
+        floor: Floor.
+        planks: Whether the floor is of planks; of large tiles otherwise.
+        fridge: Fridge doors.
+        fridge_finish: Their material.
+        oven: Oven and hood.
+        hob: Plate of the cooktop.
+        inside: Inner faces of cabinets.
+        pots: Flower pots, jars, plates.
+    """
+
+    fronts: RGB
+    uppers: RGB
+    finish: Material
+    shaker: bool
+    handle: Handle
+    handle_colour: RGB
+    top: RGB
+    top_material: Material
+    rounded: bool
+    tiles: RGB
+    wall: RGB
+    floor: RGB
+    planks: bool
+    fridge: RGB = STEEL
+    fridge_finish: Material = Material.METAL
+    oven: RGB = STEEL
+    hob: RGB = STEEL
+    inside: RGB = (0.40, 0.37, 0.33)
+    pots: RGB = (0.80, 0.77, 0.70)
+
+
+LOOKS: dict[str, Palette] = {
+    "white": Palette(
+        fronts=(0.88, 0.88, 0.86),
+        uppers=(0.88, 0.88, 0.86),
+        finish=Material.GLOSSY,
+        shaker=False,
+        handle="bar",
+        handle_colour=STEEL,
+        top=(0.66, 0.48, 0.31),
+        top_material=Material.WOOD,
+        rounded=False,
+        tiles=(0.80, 0.84, 0.84),
+        wall=(0.84, 0.83, 0.80),
+        floor=(0.66, 0.52, 0.37),
+        planks=True,
+    ),
+    "grey": Palette(
+        fronts=(0.47, 0.49, 0.51),
+        uppers=(0.47, 0.49, 0.51),
+        finish=Material.MATTE,
+        shaker=True,
+        handle="bar",
+        handle_colour=IRON,
+        top=(0.86, 0.85, 0.83),
+        top_material=Material.STONE,
+        rounded=False,
+        tiles=(0.90, 0.90, 0.88),
+        wall=(0.88, 0.87, 0.84),
+        floor=(0.52, 0.38, 0.26),
+        planks=True,
+        hob=(0.07, 0.07, 0.075),
+    ),
+    "sage": Palette(
+        fronts=(0.56, 0.63, 0.53),
+        uppers=(0.56, 0.63, 0.53),
+        finish=Material.MATTE,
+        shaker=True,
+        handle="knob",
+        handle_colour=BRASS,
+        top=(0.60, 0.42, 0.26),
+        top_material=Material.WOOD,
+        rounded=True,
+        tiles=(0.91, 0.89, 0.82),
+        wall=(0.90, 0.88, 0.82),
+        floor=(0.62, 0.47, 0.32),
+        planks=True,
+        fridge=(0.87, 0.87, 0.84),
+        fridge_finish=Material.GLOSSY,
+        pots=(0.72, 0.45, 0.33),
+    ),
+    "navy": Palette(
+        fronts=(0.17, 0.23, 0.35),
+        uppers=(0.88, 0.88, 0.86),
+        finish=Material.MATTE,
+        shaker=True,
+        handle="cup",
+        handle_colour=BRASS,
+        top=(0.80, 0.79, 0.77),
+        top_material=Material.STONE,
+        rounded=True,
+        tiles=(0.90, 0.91, 0.91),
+        wall=(0.84, 0.85, 0.86),
+        floor=(0.70, 0.68, 0.64),
+        planks=False,
+        pots=(0.86, 0.86, 0.84),
+    ),
+    "wood": Palette(
+        fronts=(0.56, 0.40, 0.26),
+        uppers=(0.84, 0.82, 0.77),
+        finish=Material.WOOD,
+        shaker=False,
+        handle="rail",
+        handle_colour=IRON,
+        top=(0.27, 0.27, 0.28),
+        top_material=Material.STONE,
+        rounded=False,
+        tiles=(0.72, 0.74, 0.72),
+        wall=(0.89, 0.87, 0.83),
+        floor=(0.55, 0.54, 0.52),
+        planks=False,
+        oven=(0.16, 0.16, 0.17),
+        hob=(0.07, 0.07, 0.075),
+    ),
+    "cream": Palette(
+        fronts=(0.87, 0.82, 0.70),
+        uppers=(0.87, 0.82, 0.70),
+        finish=Material.MATTE,
+        shaker=True,
+        handle="knob",
+        handle_colour=IRON,
+        top=(0.43, 0.29, 0.19),
+        top_material=Material.WOOD,
+        rounded=True,
+        tiles=(0.70, 0.80, 0.76),
+        wall=(0.91, 0.88, 0.80),
+        floor=(0.42, 0.29, 0.20),
+        planks=True,
+        fridge=(0.88, 0.86, 0.80),
+        fridge_finish=Material.GLOSSY,
+        pots=(0.62, 0.70, 0.72),
+    ),
+}
+"""Palettes by name."""

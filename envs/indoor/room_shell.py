@@ -1,0 +1,170 @@
+"""The room itself: floor, walls, ceiling, splashback, and the window with its garden."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...rendering.mesh import Material
+from ...rendering.shapes.primitives import ellipsoid, rounded_box
+from ..driving.town_parts import RGB, shade
+from .layout import CEILING, COUNTER_TOP, ROOM_FRONT, UPPER_BOTTOM, UPPER_TOP, Layout, Unit
+from .room_counter import UPSTAND
+from .room_palettes import STEEL, WHITE, Palette
+from .room_parts import FINE, Cell, Parts, Range, cells
+
+WINDOW_Z: Range = (1.12, 2.06)
+WINDOW_HALF = 0.35
+"""Half the width of the opening over the sink, m."""
+
+SILL_TOP = WINDOW_Z[0] + 0.004
+REVEAL = 0.16
+"""Depth of the opening up to the window's frame, m."""
+
+_TILE_X = -0.008
+_STEP = 0.25
+_SKIRTING = 0.09
+
+
+def window_hole(sink: Unit) -> Cell:
+    """Return the window's opening as `(y0, y1, z0, z1)`."""
+    return (sink.middle - WINDOW_HALF, sink.middle + WINDOW_HALF, *WINDOW_Z)
+
+
+def shell(b: Parts, look: Palette, plan: Layout, rng: np.random.Generator) -> None:
+    """Add floor, ceiling and the four walls."""
+    right, left = plan.side_walls
+    y, x, z = (right, left), (ROOM_FRONT, 0.0), (0.0, CEILING)
+    _floor(b, look, x, y, rng)
+    flat = cells(x, y, _STEP)
+    b.sheet((0, 0, CEILING), (0, 1, 0), (1, 0, 0), [(c, d, a, e) for a, e, c, d in flat],
+            (0.93, 0.93, 0.91), Material.MATTE)  # fmt: skip
+    hole = window_hole(plan.of("sink")[0])
+    back = cells(y, z, _STEP, hole)
+    wall, matte = look.wall, Material.MATTE
+    b.sheet((0, 0, 0), (0, 0, 1), (0, 1, 0), [(c, d, a, e) for a, e, c, d in back], wall, matte)
+    side = cells(x, z, _STEP)
+    b.sheet((0, right, 0), (0, 0, 1), (1, 0, 0), [(c, d, a, e) for a, e, c, d in side], wall, matte)
+    b.sheet((0, left, 0), (1, 0, 0), (0, 0, 1), side, wall, matte)
+    b.sheet((ROOM_FRONT, 0, 0), (0, 1, 0), (0, 0, 1), cells(y, z, 0.6), wall, matte)
+    _skirting(b, plan)
+    _entrance(b)
+    b.add(
+        ellipsoid((0.19, 0.19, 0.05), (-1.5, 0.0, CEILING), (0.62, 0.60, 0.56), Material.EMISSIVE, 20)
+    )
+
+
+def _floor(b: Parts, look: Palette, x: Range, y: Range, rng: np.random.Generator) -> None:
+    if look.planks:
+        b.sheet((0, 0, 0), (1, 0, 0), (0, 1, 0), cells(x, y, _STEP), look.floor, Material.PLANKS)
+        return
+    size, joint = 0.45, 0.002
+    b.sheet((0, 0, 0), (1, 0, 0), (0, 1, 0), cells(x, y, _STEP), shade(look.floor, 0.72),
+            Material.MATTE)  # fmt: skip
+    pieces: list[Cell] = []
+    for x0 in np.arange(x[1] - 0.6, x[0] - size, -size):
+        for y0 in np.arange(y[0] - 0.2, y[1], size):
+            a0, a1 = max(x0 - size + joint, x[0]), x0 - joint
+            b0, b1 = max(y0 + joint, y[0]), min(y0 + size - joint, y[1])
+            if a1 > a0 and b1 > b0:
+                pieces.append((float(a0), float(a1), float(b0), float(b1)))
+    tints = [shade(look.floor, float(light)) for light in rng.uniform(0.965, 1.035, len(pieces))]
+    b.sheet((0, 0, 0.0012), (1, 0, 0), (0, 1, 0), pieces, tints, Material.GLOSSY)
+
+
+def _skirting(b: Parts, plan: Layout) -> None:
+    right, left = plan.side_walls
+    t, h = 0.014, _SKIRTING
+    finish = Material.MATTE
+    for unit in plan.of("wall"):
+        b.box((-t, unit.right, 0.0), (0.0, unit.left, h), WHITE, finish, skip="-z +x")
+    front = -0.6
+    for wall, inner in ((right, right + t), (left, left - t)):
+        beside = plan.units[-1] if wall == right else plan.units[0]
+        end = 0.0 if beside.kind == "wall" else front
+        low, high = min(wall, inner), max(wall, inner)
+        b.box((ROOM_FRONT, low, 0.0), (end, high, h), WHITE, finish)
+    b.box((ROOM_FRONT, right, 0.0), (ROOM_FRONT + t, left, h), WHITE, finish, skip="-z -x")
+
+
+def _entrance(b: Parts) -> None:
+    """Add a door behind the camera; polished things mirror that wall."""
+    x, y, top = ROOM_FRONT, (-0.45, 0.45), 2.05
+    for low, high, z in (
+        (y[0] - 0.08, y[0], (0.0, top + 0.08)),
+        (y[1], y[1] + 0.08, (0.0, top + 0.08)),
+        (*y, (top, top + 0.08)),
+    ):
+        b.box((x, low, z[0]), (x + 0.02, high, z[1]), WHITE, Material.MATTE, skip="-x -z")
+    b.box((x, y[0], 0.0), (x + 0.016, y[1], top), shade(WHITE, 0.95), Material.MATTE, skip="-x -z")
+    b.add(rounded_box((0.03, 0.12, 0.02), 0.008, (x + 0.05, 0.36, 1.0), STEEL, Material.METAL, 2))
+
+
+def splashback(b: Parts, look: Palette, plan: Layout, run: Range) -> None:
+    """Add the wall tiles between worktop and wall cabinets, higher at window and stove."""
+    low = COUNTER_TOP + UPSTAND
+    hole = window_hole(plan.of("sink")[0])
+    for unit in plan.units:
+        if not run[0] - 1e-9 <= unit.right < unit.left <= run[1] + 1e-9:
+            continue
+        high = UPPER_BOTTOM if unit.has_top else UPPER_TOP
+        y = (unit.right, unit.left)
+        pieces = cells(y, (low, high), 0.6 * FINE, hole if unit.kind == "sink" else None)
+        b.sheet((_TILE_X, 0, 0), (0, 0, 1), (0, 1, 0), [(c, d, a, e) for a, e, c, d in pieces],
+                look.tiles, Material.TILE)  # fmt: skip
+        for edge, face in ((unit.right, "-y"), (unit.left, "+y")):
+            other = "+y" if face == "-y" else "-y"
+            b.box((_TILE_X, edge - 0.0005, low), (0.0, edge + 0.0005, high), WHITE, Material.MATTE,
+                  skip=f"-x +x -z {other}")  # fmt: skip
+        if high > UPPER_BOTTOM:
+            b.sheet((0, 0, high), (1, 0, 0), (0, 1, 0), [(_TILE_X, 0.0, *y)], WHITE, Material.MATTE)
+
+
+def window(b: Parts, look: Palette, sink: Unit) -> None:
+    """Add the window over the sink: reveals, sill, frame with two lights, the garden outside."""
+    y0, y1, z0, z1 = window_hole(sink)
+    reveal = shade(look.wall, 1.03)
+    front = (_TILE_X - 0.001, (y0, y1), (z0, z1))
+    b.rim(front, (REVEAL, (y0, y1), (z0, z1)), reveal, Material.MATTE)
+    size = (REVEAL + 0.045, y1 - y0 + 0.05, 0.022)
+    centre = (0.5 * (REVEAL - 0.045), sink.middle, SILL_TOP - 0.011)
+    b.add(rounded_box(size, 0.005, centre, WHITE, Material.GLOSSY, 2))
+    frame, bar = 0.045, 0.05
+    outer = (y0, y1), (SILL_TOP, z1)
+    inner = (y0 + frame, y1 - frame), (SILL_TOP + frame, z1 - frame)
+    x = REVEAL - 0.06
+    b.rim((x, *outer), (x, *inner), WHITE, Material.GLOSSY)
+    b.rim((x, *inner), (REVEAL, *inner), shade(WHITE, 0.95), Material.GLOSSY)
+    half = sink.middle
+    b.box((x - 0.006, half - bar / 2, inner[1][0]), (REVEAL, half + bar / 2, inner[1][1]), WHITE,
+          Material.GLOSSY, skip="-z +z +x")  # fmt: skip
+    for low, high in ((inner[0][0], half - bar / 2), (half + bar / 2, inner[0][1])):
+        rail = 0.028
+        light = (low, high), inner[1]
+        small = (low + rail, high - rail), (inner[1][0] + rail, inner[1][1] - rail)
+        b.rim((x + 0.012, *light), (x + 0.012, *small), WHITE, Material.GLOSSY)
+        b.rim((x + 0.012, *small), (REVEAL, *small), shade(WHITE, 0.92), Material.GLOSSY)
+    b.box((x - 0.03, half - 0.008, 1.50), (x - 0.004, half + 0.008, 1.62), STEEL, Material.METAL,
+          skip="")  # fmt: skip
+    _garden(b, sink.middle, look)
+
+
+def _garden(b: Parts, middle: float, look: Palette) -> None:
+    """Add what is seen through the window: lawn, hedge, trees and a pale sky, all still and far."""
+    rng = np.random.default_rng([len(look.handle), int(1000 * look.wall[2]), 31])
+    sky: RGB = (0.60, 0.66, 0.72)
+    b.plain(18.0, (middle - 26.0, middle + 26.0), (1.0, 30.0), sky, Material.EMISSIVE)
+    b.sheet((0, 0, 0), (1, 0, 0), (0, 1, 0), [(0.4, 15.0, middle - 25.0, middle + 25.0)],
+            (0.66, 0.74, 0.48), Material.GRASS)  # fmt: skip
+    b.plain(17.0, (middle - 26.0, middle + 26.0), (0.0, 2.6), (0.62, 0.68, 0.60), Material.MATTE)
+    b.box((10.0, middle - 26.0, 0.0), (10.6, middle + 26.0, 1.55), (0.60, 0.68, 0.47),
+          Material.FOLIAGE, skip="-z +x")  # fmt: skip
+    for place in np.linspace(-11.0, 11.0, 10):
+        y = middle + float(place + rng.uniform(-0.9, 0.9))
+        x = float(rng.uniform(12.0, 14.0))
+        tint = shade((0.64, 0.72, 0.50), float(rng.uniform(0.85, 1.1)))
+        height = float(rng.uniform(2.0, 3.1))
+        for _ in range(7):
+            spot = rng.uniform(-1.0, 1.0, 3)
+            r = float(rng.uniform(0.55, 0.95))
+            centre = (x + 0.4 * spot[0], y + 1.1 * spot[1], height + 0.75 * spot[2])
+            b.add(ellipsoid((r, r, 0.85 * r), centre, tint, Material.FOLIAGE, 10))
