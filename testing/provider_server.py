@@ -466,12 +466,13 @@ class _Connection(asyncio.Protocol):
         self._server._statuses[code] += 1
         head = _head(code, headers, len(body))
         if isinstance(step, Trickle):
-            transport.write(head)
-            for at in range(len(body)):
+            slow = head + body if step.head else body
+            transport.write(head[: len(head) + len(body) - len(slow)])
+            for at in range(len(slow)):
                 await asyncio.sleep(1 / step.bytes_per_second)
-                if at == len(body) - 1:
+                if at == len(slow) - 1:
                     self._end()
-                transport.write(body[at : at + 1])
+                transport.write(slow[at : at + 1])
             self._end()
         elif isinstance(step, Cut):
             self._end()

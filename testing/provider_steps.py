@@ -136,15 +136,17 @@ class Hang:
 
 @dataclass(frozen=True, slots=True)
 class Trickle:
-    """Sends the headers at once and the body one byte at a time.
+    """Sends the headers at once, unless told otherwise, and the body one byte at a time.
 
     Attributes:
         reply: What is sent.
         bytes_per_second: How fast.
+        head: The headers come as slowly.
     """
 
     reply: Sent = field(default_factory=Answer)
     bytes_per_second: float = 10.0
+    head: bool = False
 
 
 @dataclass(frozen=True, slots=True)

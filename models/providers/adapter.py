@@ -35,7 +35,8 @@ class Fault:
         kind: ``rate_limit`` and ``overload`` pass with patience; ``server``, ``connection``,
             ``timeout`` and ``unknown`` are tried again a few times; ``filtered`` is the model's
             refusal to look; ``unsupported`` names a parameter to adapt; ``bad_request`` is this
-            request's error; ``too_large`` is a reply that was given up; ``quota``, ``auth`` and ``not_found`` stop the run.
+            request's error; ``too_large`` is a reply that was given up; ``quota``, ``auth`` and
+            ``not_found`` stop the run.
         text: The provider's words.
         status: HTTP status, if there was a response.
         code: The provider's own code, if any.

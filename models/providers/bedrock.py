@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -269,13 +270,25 @@ _BODY = "vlmfail body"
 def _keep_body(
     response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **rest: Any
 ) -> None:
-    """Keep a good response's body as it came, and give boto3 an empty one to parse.
+    """Keep a good response's body as it came; of an error's give boto3 what it can read.
 
-    It drops what its own model does not know, and stumbles over what has another type.
+    It drops what its own model does not know, stumbles over what has another type, and then the
+    status is lost.
     """
+    body = response_dict.get("body") or b""
     if response_dict.get("status_code", 500) < 300:
-        customized_response_dict[_BODY] = response_dict.get("body")
+        customized_response_dict[_BODY] = body
         response_dict["body"] = b"{}"
+        return
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        said = body[:8000].decode("utf-8", "replace")
+    known = said.items() if isinstance(said, dict) else ()
+    fields = {name: text for name, text in known if isinstance(text, str)}
+    if not {"message", "Message"} & fields.keys():
+        fields["message"] = error_text(said)
+    response_dict["body"] = json.dumps(fields).encode()
 
 
 def _configured_region() -> str | None:

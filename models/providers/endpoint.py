@@ -58,8 +58,8 @@ class Endpoint:
         said = (f"sends {now}" if now else "") + (" and " if now and gone else "")
         said += f"leaves out {gone}" if gone else ""
         warnings.warn(
-            f"{model} refused what was to be sent ({tamed(fault.text, 200)}): vlmfail {said} from now "
-            "on; records keep what was really sent",
+            f"{model} refused what was to be sent ({tamed(fault.text, 200)}): vlmfail {said} "
+            "from now on; records keep what was really sent",
             stacklevel=2,
         )
 

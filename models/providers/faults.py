@@ -207,10 +207,17 @@ def error_text(body: Any) -> str:
         if isinstance(upstream, dict) and upstream.get("raw"):
             text = f"{text}: {upstream['raw']}"  # a router's error around its provider's
     if not isinstance(text, str):
-        text = json.dumps(text, default=str) if text is not None else ""
+        text = _dumped(text) if text is not None else ""
     if text.lstrip()[:1] == "<":  # a proxy's page
         text = _MARKUP.sub(" ", text[:8000])
     return " ".join(text[: 2 * LONGEST_TEXT].split())[:LONGEST_TEXT] or "no words"
+
+
+def _dumped(value: Any) -> str:
+    try:
+        return json.dumps(value, default=str)
+    except (ValueError, RecursionError):
+        return "an error of a form that cannot be told"
 
 
 def _parsed(body: Any) -> Any:
@@ -219,7 +226,7 @@ def _parsed(body: Any) -> Any:
     if isinstance(body, str) and body.lstrip()[:1] in ("{", "["):
         try:
             body = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return body
     if isinstance(body, list) and len(body) == 1:
         return body[0]

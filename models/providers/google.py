@@ -236,6 +236,7 @@ class GoogleAdapter:
             if isinstance(part, dict) and isinstance(part.get("text"), str):
                 (thought if part.get("thought") is True else said).append(part["text"])
         unknown = content is not None and not isinstance(content, dict)
+        unknown = unknown or not {"content", "finishReason"} & candidate.keys()
         if not said and (unknown or wrong_shape(parts)):
             text = "the candidate's content has an unknown form: " + error_text(candidate)[:200]
             return Words(usage=usage, cached_tokens=cached, fault=Fault("server", text))

@@ -116,7 +116,7 @@ def bounded_client(kind: Any) -> Any:
                     if name.lower()
                     not in (b"content-encoding", b"content-length", b"transfer-encoding")
                 ],
-                content=body,
+                content=body if response.status_code < 400 else told(body),
                 request=response.request,
                 extensions=response.extensions,
                 history=response.history,
@@ -141,6 +141,21 @@ async def _whole(response: Any) -> bytes:
             if len(part) >= STEP:
                 await asyncio.sleep(0)
     return bytes(body)
+
+
+def told(body: bytes) -> bytes:
+    """Return an error's body, as text where it is JSON that breaks whoever parses it.
+
+    The SDKs expect JSON or none; over what is too deep they lose the status.
+    """
+    try:
+        json.loads(body)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        return body
+    except (ValueError, RecursionError):
+        message = tamed(body[:8000].decode("utf-8", "replace"))
+        return json.dumps({"error": {"message": message}}).encode()
+    return body
 
 
 def parsed(content: bytes | str | None) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def _bounded(seconds: float) -> float:
 
 def _number(text: str | None) -> float | None:
     """Return what a decimal number says, None for all else that Python would read as one."""
-    value = float(text) if text and _NUMBER.fullmatch(text) else math.nan
+    value = float(text) if text and len(text) < 400 and _NUMBER.fullmatch(text) else math.nan
     return value if math.isfinite(value) else None
 
 

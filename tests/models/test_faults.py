@@ -190,6 +190,42 @@ def test_the_wait_in_the_words(text, seconds):
     assert classify(429, openai(text), retry_after=1.0).retry_after == 1.0
 
 
+MANY = "9" * 400
+
+ODD_WAITS = [
+    "1e400", "-1e400", MANY, f"{MANY}.{MANY}", "-5", "-0", "nan", "-nan", "inf", "Infinity",
+    "\u0661\u0662", "1_0", "0x10", "", " ", "1e", "+", ".", "5, 10", "\x00", "1" * 100_000,
+    "Fri, 31 Dec 99999 23:59:59 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "1 Jan 0001 00:00:00",
+    "Mon, 01 Jan 0001 00:00:00 +2359", "Fri, 99 Foo 2020 99:99:99 GMT", "Fri, 31 Dec 2020",
+    f"{MANY} Jan {MANY} 00:00:00 GMT", "Thu, 01 Jan 1970 00:00:00 +999999999",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("said", ODD_WAITS, ids=lambda said: said[:12])
+@pytest.mark.parametrize("name", ["retry-after", "retry-after-ms", "date"])
+def test_no_header_asks_for_a_wait_that_cannot_be(name, said):
+    seconds = retry_after({"retry-after": "Thu, 01 Jan 1970 00:00:10 GMT", name: said})
+    assert seconds is None or 0 <= seconds < 4e7
+
+
+@pytest.mark.parametrize("said", [*ODD_WAITS, f"{MANY}h", f"1h{MANY}m", f"{MANY}h{MANY}m1s"])
+@pytest.mark.parametrize("unit", ["", "s", "ms", " seconds", "h", "m", "m1s"])
+def test_no_words_ask_for_a_wait_that_cannot_be(said, unit):
+    fault = classify(429, openai(f"Please try again in {said}{unit}"))
+    assert fault.retry_after is None or 0 <= fault.retry_after < 4e7
+    delay = google("RESOURCE_EXHAUSTED", "slow", {"retryDelay": said + unit})
+    fault = classify(429, delay)
+    assert fault.retry_after is None or 0 <= fault.retry_after < 4e7
+
+
+@given(st.text(max_size=40) | st.from_regex(r"[0-9hms. e+-]{1,40}"))
+@settings(max_examples=200, deadline=None)
+def test_no_wait_ever_raises(said):
+    retry_after({"retry-after": said, "date": said})
+    classify(429, openai(f"try again in {said}"))
+    classify(429, google("RESOURCE_EXHAUSTED", "slow", {"retryDelay": said}))
+
+
 @pytest.mark.parametrize("piece", ["x", "<", "<script>", "a.b ", "'", "model ", "try again in 1"])
 def test_no_words_take_long(piece):
     start = time.process_time()
