@@ -32,7 +32,7 @@ from .protocols import (
     SetSpace,
     Violation,
 )
-from .question import CutOff, Option, Question, Reply, Truth, Usage
+from .question import CutOff, Option, Question, Recognition, Reply, Statement, Truth, Usage
 from .seeding import Stream, check_seed, derive_seed, trial_rng
 from .statistics import clopper_pearson_lower, wilson_interval
 from .trial import Evaluation, Tally, Trial, TrialRecord
@@ -56,6 +56,7 @@ __all__ = [
     "Picture",
     "Policy",
     "Question",
+    "Recognition",
     "Registry",
     "Renderer",
     "Rendering",
@@ -64,6 +65,7 @@ __all__ = [
     "Scene",
     "SceneError",
     "SetSpace",
+    "Statement",
     "Stream",
     "Tally",
     "Trial",

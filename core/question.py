@@ -27,6 +27,45 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class Statement:
+    """One true/false statement about a picture (Revelio App. G).
+
+    Attributes:
+        concept: Id of the concept that it is about.
+        text: What the model reads.
+        holds: Whether it is true of the scene.
+        thing: Name of the scene object that must be seen to judge it, None for what has none.
+    """
+
+    concept: str
+    text: str
+    holds: bool
+    thing: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """The statements asked before the question, in the order in which they are shown.
+
+    Attributes:
+        statements: Statements 1 to n.
+        version: Version of the wording; it lands in every record.
+        intro: The sentence above the list.
+        reply_format: The sentence that says how to mark.
+    """
+
+    statements: tuple[Statement, ...]
+    version: str
+    intro: str
+    reply_format: str
+
+    def shuffled(self, rng: np.random.Generator) -> Recognition:
+        """Return the list in a random order."""
+        order = rng.permutation(len(self.statements))
+        return replace(self, statements=tuple(self.statements[i] for i in order))
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A multiple-choice question in the order in which it is shown.
 
@@ -35,6 +74,7 @@ class Question:
         options: The options as lettered, A first.
         version: Version of the wording; it lands in every record.
         reply_format: The sentence that says how to answer.
+        recognition: True/false statements to be marked in the same reply, if any.
     """
 
     text: str
@@ -44,19 +84,32 @@ class Question:
         'Reply with a short reason and then, on the last line, "ANSWER: X", '
         "where X is the letter of one option."
     )
+    recognition: Recognition | None = None
 
     def shuffled(self, rng: np.random.Generator) -> Question:
-        """Return the question with its options in a random order (`Option.last` stay last)."""
+        """Return the question with its options in a random order (`Option.last` stay last).
+
+        Statements are shuffled after the options: asking them leaves the options' order alone.
+        """
         movable = [option for option in self.options if not option.last]
         fixed = [option for option in self.options if option.last]
         order = rng.permutation(len(movable))
-        return replace(self, options=(*(movable[i] for i in order), *fixed))
+        options = (*(movable[i] for i in order), *fixed)
+        if self.recognition is None:
+            return replace(self, options=options)
+        return replace(self, options=options, recognition=self.recognition.shuffled(rng))
 
     @property
     def prompt(self) -> str:
         """The whole text put to the model."""
         lines = [f"{letter}) {option.text}" for letter, option in self.lettered()]
-        return "\n".join([self.text, "", "Options:", *lines, "", self.reply_format])
+        asked = [self.text, "", "Options:", *lines, ""]
+        if self.recognition is None:
+            return "\n".join([*asked, self.reply_format])
+        statements = self.recognition.statements
+        numbered = [f"{i}. {statement.text}" for i, statement in enumerate(statements, 1)]
+        before = [self.recognition.intro, *numbered, ""]
+        return "\n".join([*before, *asked, self.recognition.reply_format, self.reply_format])
 
     def lettered(self) -> list[tuple[str, Option]]:
         """Return (letter, option) pairs in the shown order."""

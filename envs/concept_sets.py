@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -22,18 +22,28 @@ class ConceptSetSpace:
 
     A candidate is a frozenset of bare ids. {rain, night} and {night, rain} are one candidate: its
     key joins the ids in catalogue order. An action is a multi-hot vector.
+
+    An *implied* concept is part of every scene: it has its bit, but no set holds it. {kitchen, X}
+    is {X}, kitchen alone is the empty set, which is invalid.
     """
 
     kind = "concept_set"
     enumeration_limit = 2_000_000
 
-    def __init__(self, concepts: Sequence[str], rules: Sequence[Rule], max_size: int = 5) -> None:
+    def __init__(
+        self,
+        concepts: Sequence[str],
+        rules: Sequence[Rule],
+        max_size: int = 5,
+        implied: Collection[str] = (),
+    ) -> None:
         """Build a space.
 
         Args:
             concepts: Ids in catalogue order.
             rules: Validity rules; the first broken one is reported.
             max_size: Largest set size D.
+            implied: Ids that every scene shows and no set holds.
 
         Raises:
             UsageError: For duplicate ids, unknown ids in rules or a size out of range.
@@ -45,12 +55,15 @@ class ConceptSetSpace:
             raise UsageError("concepts: ids must differ")
         if isinstance(max_size, bool) or not isinstance(max_size, (int, np.integer)):
             raise UsageError(f"max_size: expected a whole number, got {max_size!r}")
-        if not 1 <= max_size <= len(self.concepts):
-            raise UsageError(
-                f"max_size: expected 1 to {len(self.concepts)} concepts, got {max_size}"
-            )
-        self.max_size = int(max_size)
         self._column = {concept: i for i, concept in enumerate(self.concepts)}
+        for concept in sorted(set(implied) - set(self.concepts)):
+            raise UnknownNameError("implied concept", concept, self.concepts)
+        self.implied = frozenset(implied)
+        self._free = np.array([concept not in self.implied for concept in self.concepts])
+        most = int(self._free.sum())
+        if not 1 <= max_size <= most:
+            raise UsageError(f"max_size: expected 1 to {most} concepts, got {max_size}")
+        self.max_size = int(max_size)
         for rule in self.rules:
             for concept in sorted(rule.concepts_named() - set(self.concepts)):
                 raise UnknownNameError(f"concept in rule {rule.id}", concept, self.concepts)
@@ -66,7 +79,7 @@ class ConceptSetSpace:
             UnknownNameError: For an id outside the catalogue.
         """
         words = re.split(r"[\s,+]+", text.strip(" {}")) if isinstance(text, str) else list(text)
-        return frozenset(self._bare(word) for word in words if word)
+        return frozenset(self._bare(word) for word in words if word) - self.implied
 
     def _bare(self, word: str) -> str:
         if word in self._column:
@@ -78,8 +91,10 @@ class ConceptSetSpace:
 
     def validate(self, candidate: frozenset[str]) -> Violation | None:
         """Return the broken rule of a set of known concepts, or None."""
+        candidate = candidate - self.implied
         if not candidate:
-            return Violation("SIZE", "a set needs at least one concept")
+            beside = "".join(f" besides {name}" for name in sorted(self.implied))
+            return Violation("SIZE", f"a set needs at least one concept{beside}")
         if len(candidate) > self.max_size:
             return Violation("SIZE", f"a set has at most {self.max_size} concepts")
         row = self.encode(candidate).astype(bool)[None]
@@ -101,7 +116,7 @@ class ConceptSetSpace:
         violation = self.validate(candidate)
         if violation is not None:
             raise InvalidCandidateError(self.key(candidate), violation.rule, violation.text)
-        return candidate
+        return candidate - self.implied
 
     def key(self, candidate: frozenset[str]) -> str:
         """Return the ids in catalogue order, joined by ``+``."""
@@ -109,7 +124,8 @@ class ConceptSetSpace:
 
     def to_json(self, candidate: frozenset[str]) -> list[str]:
         """Return the ids in catalogue order."""
-        return [self.concepts[i] for i in sorted({self._column[self._bare(c)] for c in candidate})]
+        columns = {self._column[self._bare(concept)] for concept in candidate}
+        return [self.concepts[i] for i in sorted(columns) if self._free[i]]
 
     def from_json(self, value: Any) -> frozenset[str]:
         """Return the set of a list of ids."""
@@ -124,6 +140,7 @@ class ConceptSetSpace:
         action = np.zeros(len(self.concepts), dtype=np.int8)
         for concept in candidate:
             action[self._column[self._bare(concept)]] = 1
+        action[~self._free] = 0
         return action
 
     def decode(self, action: npt.NDArray[Any]) -> frozenset[str]:
@@ -142,14 +159,15 @@ class ConceptSetSpace:
 
     def from_multi_hot(self, row: npt.NDArray[Any]) -> frozenset[str]:
         """Return the set of a multi-hot row, unchecked."""
-        return frozenset(self.concepts[i] for i in np.flatnonzero(row))
+        return frozenset(self.concepts[i] for i in np.flatnonzero(row)) - self.implied
 
     def extensions(self, candidate: frozenset[str]) -> list[frozenset[str]]:
         """Return the valid sets with exactly one concept more, in catalogue order."""
+        candidate = candidate - self.implied
         if len(candidate) >= self.max_size:
             return []
         row = self.encode(candidate).astype(bool)
-        absent = np.flatnonzero(~row)
+        absent = np.flatnonzero(~row & self._free)
         rows = np.repeat(row[None], len(absent), axis=0)
         rows[np.arange(len(absent)), absent] = True
         valid = ~self._broken(rows, self.rules)
@@ -170,7 +188,7 @@ class ConceptSetSpace:
         n = len(self.concepts)
         for _ in range(10_000):
             size = int(rng.integers(1, self.max_size + 1))
-            order = rng.permuted(np.tile(np.arange(n), (64, 1)), axis=1)[:, :size]
+            order = rng.permuted(np.tile(np.flatnonzero(self._free), (64, 1)), axis=1)[:, :size]
             rows = np.zeros((64, n), dtype=bool)
             np.put_along_axis(rows, order, True, axis=1)
             valid = np.flatnonzero(~self._broken(rows, self.rules))
@@ -207,7 +225,7 @@ class ConceptSetSpace:
                 part = slice(begin, begin + 200_000)
                 rows = level[parents[part]]
                 rows[np.arange(len(rows)), added[part]] = True
-                keep = ~self._broken(rows, pruning)
+                keep = ~self._broken(rows, pruning) & self._free[added[part]]
                 grown.append(rows[keep])
                 tips.append(added[part][keep])
             if not grown:

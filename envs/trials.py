@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..core import (
@@ -29,6 +29,7 @@ from ..core import (
 )
 from ..core.seeding import trial_sequence
 from ..models.spending import Ledger, metering
+from .recognition import RECORD, marks_record
 
 C = TypeVar("C")
 
@@ -102,7 +103,7 @@ def prepare_trial(
             key,
             index,
             rendering.picture,
-            domain.question(scene).shuffled(order),
+            _asked(domain, candidate, scene).shuffled(order),
             truth,
             record,
             seconds=time.perf_counter() - start,
@@ -114,6 +115,15 @@ def prepare_trial(
         note=problem,
         seconds=time.perf_counter() - start,
     )
+
+
+def _asked(domain: Domain[C], candidate: C, scene: Any) -> Question:
+    """Return the domain's question, with its recognition statements where it has them."""
+    question = domain.question(scene)
+    statements = getattr(domain, "recognition", None)
+    if statements is None:
+        return question
+    return replace(question, recognition=statements.of(candidate))
 
 
 def _visible_share(rendering: Rendering) -> dict[str, float] | None:
@@ -177,12 +187,17 @@ def ask_model(
         reply=reply.text,
         note=note,
     )
+    scene = {**prepared.scene, "question_version": question.version}
+    if question.recognition is not None:
+        silent = outcome in (Outcome.ERROR, Outcome.TIMEOUT, Outcome.REFUSED)
+        marked = None if silent else reply
+        scene[RECORD] = marks_record(question.recognition, marked, prepared.scene)
     usage = reply.usage
     return TrialRecord(
         trial,
         prompt=question.prompt,
         options=tuple(option.id for option in question.options),
-        scene={**prepared.scene, "question_version": question.version},
+        scene=scene,
         raw=raw,
         requests=usage.requests,
         input_tokens=usage.input_tokens,

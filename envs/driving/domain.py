@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import math
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from ...core import Question, Renderer, Rendering, Truth, UnknownNameError
 from ..concept_sets import ConceptSetSpace
+from ..recognition import FILE, RecognitionSheet, RecognitionStatements, switch
 from . import assets, town, weather
-from .catalogue import Concept, catalogue
+from .catalogue import Catalogue, Concept, catalogue, load
 from .placement import Order, Placer, orders, sidewalk_openings
 from .prompt import prompt
 from .rules import MAX_SET_SIZE, rules
@@ -56,36 +57,53 @@ see; a lamp 25 m away has about 40.
 RENDERERS = ("embree",)
 
 
+def statements(catalogue: Catalogue, folder: Path | None) -> RecognitionStatements:
+    """Return the recognition statements of `folder`, or the packaged ones."""
+    sheet = load(RecognitionSheet, FILE, folder)
+    ranges = catalogue.ranges
+    bounds = {c.id: ranges.of(c.distance) for c in catalogue.concepts if c.distance}
+    return RecognitionStatements(sheet, catalogue, bounds)
+
+
 class DrivingDomain:
     """Revelio's driving domain (§4, Table 4, App. B.1, C.1); implements `core.Domain`.
 
     Args:
-        data: Folder with any of ``catalogue.json``, ``rules.json`` and ``prompt.json`` that
-            replace the packaged ones.
+        data: Folder with any of ``catalogue.json``, ``rules.json``, ``prompt.json`` and
+            ``recognition.json`` that replace the packaged ones.
         max_size: Largest concept set.
+        recognition: Ask true/false statements about the scene's concepts before the question.
     """
 
     name = "driving"
     attempts = 8
 
-    def __init__(self, data: str | Path | None = None, max_size: int = MAX_SET_SIZE) -> None:
+    def __init__(
+        self,
+        data: str | Path | None = None,
+        max_size: int = MAX_SET_SIZE,
+        recognition: bool = False,
+    ) -> None:
         folder = None if data is None else Path(data)
         self.catalogue = catalogue(folder)
         self.rules = rules(folder)
         self.prompt = prompt(folder)
         self.space: ConceptSetSpace = self.rules.space(self.catalogue, max_size)
         self._question = self.prompt.question()
+        self.recognition = statements(self.catalogue, folder) if switch(recognition) else None
 
     def identity(self) -> dict[str, str]:
         """Return the versions of the domain's data and a digest of it, for a run's record."""
-        parts = (self.catalogue, self.rules, self.prompt)
-        text = "".join(part.model_dump_json() for part in parts)
-        return {
-            "catalogue": self.catalogue.version,
-            "rules": self.rules.version,
-            "prompt": self.prompt.version,
-            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        parts: dict[str, Any] = {
+            "catalogue": self.catalogue,
+            "rules": self.rules,
+            "prompt": self.prompt,
         }
+        if self.recognition is not None:
+            parts["recognition"] = self.recognition.sheet
+        text = "".join(part.model_dump_json() for part in parts.values())
+        versions = {name: str(part.version) for name, part in parts.items()}
+        return {**versions, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
     def sample_scene(self, candidate: frozenset[str], rng: np.random.Generator) -> DrivingScene:
         """Sample a scene of a concept set.

@@ -12,7 +12,8 @@ from typing import Self
 from pydantic import model_validator
 
 from ...core import Option, Question
-from .catalogue import Data, load
+from ..data_files import Data
+from .catalogue import load
 from .rules import Action
 
 

@@ -12,48 +12,15 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from ..concept_sets import ConceptSetSpace
-from ..set_rules import AtMostOne, NeedsAny, Rule
-from .catalogue import Catalogue, Data, load
+from ..data_files import Data
+from ..validity import Source, ValidityRule
+from .catalogue import Catalogue, load
 
-Source = Literal["stated", "ours"]
 Condition = Literal["in_lane_within_half_braking", "in_lane", "red_light", "poor_sight", "always"]
 Action = Literal["emergency_stop", "slow_down", "continue"]
 
 MAX_SET_SIZE = 5
 """Largest concept set D (Revelio §4)."""
-
-
-class ValidityRule(Data):
-    """One validity rule; concepts may be written as ``role:NAME``.
-
-    Attributes:
-        id: E.g. ``"D3"``; a rule with several parts has several entries.
-        source: Whether the paper states it.
-        text: The rule in words.
-        at_most_one: No two of these together.
-        needs_any: One of these must be present ...
-        when: ... if any of these is (always, when empty).
-    """
-
-    id: str
-    source: Source
-    text: str
-    at_most_one: tuple[str, ...] = ()
-    needs_any: tuple[str, ...] = ()
-    when: tuple[str, ...] = ()
-
-    @model_validator(mode="after")
-    def _one_form(self) -> Self:
-        if bool(self.at_most_one) == bool(self.needs_any):
-            raise ValueError("a rule has either at_most_one or needs_any")
-        return self
-
-    def build(self, catalogue: Catalogue) -> Rule:
-        """Return the rule over the ids of `catalogue`."""
-        if self.at_most_one:
-            return AtMostOne(self.id, self.text, catalogue.expand(self.at_most_one))
-        needed = tuple((concept,) for concept in catalogue.expand(self.needs_any))
-        return NeedsAny(self.id, self.text, needed, catalogue.expand(self.when))
 
 
 class Reading(Data):
