@@ -10,11 +10,10 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
-from ...core import UnknownNameError
+from ...core import UnknownNameError, UsageError
 from ...rendering.baking import baked
 from ...rendering.mesh import Mesh
 from ..driving import town_parts
@@ -28,10 +27,10 @@ from .room_stove import BURNER_TOP, cooktop, hood, oven
 from .room_units import base_unit, end_panel, fridge, under_sink_doors, wall_unit
 
 PALETTES = tuple(LOOKS)
-"""Names of the colours and styles that each layout exists in."""
+"""Names of the colours and styles that each layout exists in; functions take their index."""
 
-DoorState = Literal["open", "closed"]
-DOOR_STATES: tuple[DoorState, ...] = ("open", "closed")
+DOOR_STATES = ("open", "closed")
+"""Kinds of `sink_doors`."""
 
 _SWING = (math.radians(104.0), math.radians(99.0))  # wide, and no two doors alike
 _OPEN_SHELF = 0.42  # of the width of the wall cabinet that has one
@@ -51,23 +50,23 @@ class Backdrop:
 
 
 @lru_cache(maxsize=64)
-def backdrop(layout: Layout, palette: str) -> Backdrop:
+def backdrop(layout: Layout, palette: int) -> Backdrop:
     """Return the kitchen of a plan in a palette, the same in every process.
 
     Args:
         layout: The plan.
-        palette: One of `PALETTES`.
+        palette: Index into `PALETTES`.
 
     Raises:
-        UnknownNameError: There is no such palette.
+        UsageError: There is no such palette.
     """
     look = _look(palette)
-    key = f"kitchen-{layout.key}-{palette}"
+    key = f"kitchen-{layout.key}-{PALETTES[palette]}"
     return Backdrop(baked(key, _sources(), lambda: _build(layout, palette, look)), key)
 
 
 @lru_cache(maxsize=16)
-def sink_doors(kind: DoorState, palette: str) -> Mesh:
+def sink_doors(kind: str, palette: int) -> Mesh:
     """Return the doors of the cabinet under the sink.
 
     They are in room orientation; the origin lies on the floor at `layout.CABINET_FRONT`, in the
@@ -75,10 +74,11 @@ def sink_doors(kind: DoorState, palette: str) -> Mesh:
 
     Args:
         kind: "open" (both swung wide) or "closed".
-        palette: One of `PALETTES`.
+        palette: Index into `PALETTES`.
 
     Raises:
-        UnknownNameError: There is no such kind or palette.
+        UnknownNameError: There is no such kind.
+        UsageError: There is no such palette.
     """
     if kind not in DOOR_STATES:
         raise UnknownNameError("state of the doors", kind, DOOR_STATES)
@@ -86,10 +86,10 @@ def sink_doors(kind: DoorState, palette: str) -> Mesh:
     return under_sink_doors(look, _SWING if kind == "open" else (0.0, 0.0))
 
 
-def _look(palette: str) -> Palette:
-    if palette not in LOOKS:
-        raise UnknownNameError("palette", palette, PALETTES)
-    return LOOKS[palette]
+def _look(palette: int) -> Palette:
+    if not 0 <= palette < len(PALETTES):
+        raise UsageError(f"there is no palette {palette}: there are 0 to {len(PALETTES) - 1}.")
+    return LOOKS[PALETTES[palette]]
 
 
 def _sources() -> tuple[Path, ...]:
@@ -104,8 +104,8 @@ def _sources() -> tuple[Path, ...]:
     )
 
 
-def _build(plan: Layout, palette: str, look: Palette) -> Mesh:
-    rng = np.random.default_rng([plan.number, int(plan.mirrored), PALETTES.index(palette), 7])
+def _build(plan: Layout, palette: int, look: Palette) -> Mesh:
+    rng = np.random.default_rng([plan.number, int(plan.mirrored), palette, 7])
     b = Parts()
     shell(b, look, plan, rng)
     counters = plan.of("sink", "drawers", "base", "stove")
@@ -118,8 +118,9 @@ def _build(plan: Layout, palette: str, look: Palette) -> Mesh:
     for unit in counters:
         base_unit(b, look, unit)
     walls = plan.side_walls
+    hidden = {*walls, *(y for unit in plan.of("fridge") for y in (unit.right, unit.left))}
     for end, side in ((run[0], -1), (run[1], 1)):
-        if end not in walls:
+        if all(abs(end - y) > 1e-6 for y in hidden):
             end_panel(b, look, end, side)
     shelves = []
     for index, unit in enumerate(plan.of("drawers", "base")):
@@ -137,4 +138,4 @@ def _build(plan: Layout, palette: str, look: Palette) -> Mesh:
     return b.mesh()
 
 
-__all__ = ["BURNER_TOP", "DOOR_STATES", "PALETTES", "Backdrop", "DoorState", "backdrop", "sink_doors"]
+__all__ = ["BURNER_TOP", "DOOR_STATES", "PALETTES", "Backdrop", "backdrop", "sink_doors"]

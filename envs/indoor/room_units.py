@@ -21,7 +21,7 @@ from .layout import (
 )
 from .room_fronts import THICKNESS, front
 from .room_palettes import STEEL, Palette
-from .room_parts import Parts, Range, cells
+from .room_parts import FINE, Parts, Range, cells
 
 FRONTS_BOTTOM = PLINTH_HEIGHT + 0.005
 FRONTS_TOP = COUNTER_TOP - COUNTER_THICKNESS - 0.004
@@ -85,16 +85,20 @@ def _open_cabinet(b: Parts, look: Palette, y: Range) -> None:
 def end_panel(b: Parts, look: Palette, y: float, side: int) -> None:
     """Close the run of base units at `y`; `side` is +1 where the panel faces +y."""
     inner = y - side * _BOARD
-    low = (CABINET_FRONT, min(y, inner), 0.0)
-    high = (0.0, max(y, inner), COUNTER_TOP - COUNTER_THICKNESS)
-    outer = "+y" if side > 0 else "-y"
-    b.box(low, high, look.fronts, look.finish, skip=f"-z +x {outer}")
-    pieces = cells((low[0], 0.0), (0.0, high[2]), 0.3)
-    if side > 0:
-        turned = [(c, d, a, e) for a, e, c, d in pieces]
-        b.sheet((0, y, 0), (0, 0, 1), (1, 0, 0), turned, look.fronts, look.finish)
-    else:
-        b.sheet((0, y, 0), (1, 0, 0), (0, 0, 1), pieces, look.fronts, look.finish)
+    ends = (min(y, inner), max(y, inner))
+    face = "+y" if side > 0 else "-y"
+    for x, z in (
+        (_CARCASS, (PLINTH_HEIGHT, COUNTER_TOP - COUNTER_THICKNESS)),
+        (PLINTH_FRONT, (0.0, PLINTH_HEIGHT)),
+    ):
+        b.box((x, ends[0], z[0]), (0.0, ends[1], z[1]), look.fronts, look.finish,
+              skip=f"+x {face}")  # fmt: skip
+        pieces = cells((x, 0.0), z, FINE)
+        if side > 0:
+            turned = [(c, d, a, e) for a, e, c, d in pieces]
+            b.sheet((0, y, 0), (0, 0, 1), (1, 0, 0), turned, look.fronts, look.finish)
+        else:
+            b.sheet((0, y, 0), (1, 0, 0), (0, 0, 1), pieces, look.fronts, look.finish)
 
 
 def wall_unit(b: Parts, look: Palette, y: Range, *, open_share: float = 0.0) -> Range | None:
