@@ -169,8 +169,8 @@ class AnthropicAdapter:
             content = []
         text = _joined(content, "text", "text")
         if not text and reason != "refusal" and wrong_shape(content):
-            said = "the response's content has an unknown form: " + error_text(dict(raw))[:200]
-            return Words(usage=usage, cached_tokens=cached, fault=Fault("server", said))
+            form = "the response's content has an unknown form: " + error_text(dict(raw))[:200]
+            return Words(usage=usage, cached_tokens=cached, fault=Fault("server", form))
         details = raw.get("stop_details")
         if not text and reason == "refusal" and isinstance(details, dict):
             said = details.get("explanation")

@@ -49,10 +49,12 @@ class Limiter:
             try:
                 async with asyncio.timeout(patience):
                     await self._place()
-            except TimeoutError:
-                # Its turn may have come at the same moment: it is the next one's.
+            except BaseException as error:
+                # Its turn may have come, at this moment or before a pause: it is the next one's.
                 self._wake()
-                raise NoPlaceError from None
+                if isinstance(error, TimeoutError):
+                    raise NoPlaceError from None
+                raise
         self.in_flight += 1
         try:
             yield loop.time() - start
@@ -72,11 +74,7 @@ class Limiter:
                 continue
             turn: asyncio.Future[None] = loop.create_future()
             self._waiting.append(turn)
-            try:
-                await turn
-            except asyncio.CancelledError:
-                self._wake()
-                raise
+            await turn
 
     def slow_down(self, seconds: float) -> None:
         """The service had too many: halve what is in flight, start nothing for `seconds`."""
