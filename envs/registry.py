@@ -44,6 +44,14 @@ ENVS: tuple[EnvRow, ...] = (
         "vlmfail.envs.driving.env:DrivingVectorEnv",
         "Revelio",
     ),
+    EnvRow(
+        "VLMFail-Indoor-v0",
+        "Is there a hazard of this kind? 33 kitchen concepts, sets of up to 5",
+        "vlmfail.envs.indoor.domain:IndoorDomain",
+        "vlmfail.envs.indoor.env:IndoorEnv",
+        "vlmfail.envs.indoor.env:IndoorVectorEnv",
+        "Revelio",
+    ),
 )
 
 DOMAIN_PARTS = (

@@ -1,0 +1,149 @@
+"""The kitchen: concept set → scene, question and right answer."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...core import Question, Renderer, Rendering, SceneError, Truth, UnknownNameError
+from ..concept_sets import ConceptSetSpace
+from ..generated import generated_renderer, is_generated
+from ..recognition import FILE, RecognitionSheet, RecognitionStatements, switch
+from . import matching
+from .catalogue import catalogue, load
+from .questions import questions
+from .rules import MAX_SET_SIZE, rules
+from .sampling import sample
+from .scene import IndoorScene
+
+OBJECT_PIXELS = 120
+"""Visible pixels that a deciding thing needs. Ours: an outlet 10 x 12 pixels large; people still
+tell one with its plate from one without.
+"""
+
+RENDERERS = ("embree",)
+
+
+class IndoorDomain:
+    """Revelio's indoor domain (§4, Table 5, App. B.2, C.2); implements `core.Domain`.
+
+    Args:
+        data: Folder with any of ``catalogue.json``, ``rules.json``, ``questions.json`` and
+            ``recognition.json`` that replace the packaged ones.
+        max_size: Largest concept set; the kitchen does not count.
+        recognition: Ask true/false statements about the scene's concepts before the question.
+    """
+
+    name = "indoor"
+    attempts = 8
+
+    def __init__(
+        self,
+        data: str | Path | None = None,
+        max_size: int = MAX_SET_SIZE,
+        recognition: bool = False,
+    ) -> None:
+        folder = None if data is None else Path(data)
+        self.catalogue = catalogue(folder)
+        self.rules = rules(folder)
+        self.questions = questions(folder)
+        self.questions.check(self.rules)
+        self.library = self.rules.matcher(self.catalogue)
+        self.space: ConceptSetSpace = self.rules.space(self.catalogue, max_size)
+        self.recognition = (
+            RecognitionStatements(load(RecognitionSheet, FILE, folder), self.catalogue)
+            if switch(recognition)
+            else None
+        )
+
+    def identity(self) -> dict[str, str]:
+        """Return the versions of the domain's data and a digest of it, for a run's record."""
+        parts: dict[str, Any] = {
+            "catalogue": self.catalogue,
+            "rules": self.rules,
+            "questions": self.questions,
+        }
+        if self.recognition is not None:
+            parts["recognition"] = self.recognition.sheet
+        text = "".join(part.model_dump_json() for part in parts.values())
+        versions = {name: str(part.version) for name, part in parts.items()}
+        return {**versions, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+    def sample_scene(self, candidate: frozenset[str], rng: np.random.Generator) -> IndoorScene:
+        """Sample a scene of a concept set.
+
+        Sets that break a rule are sampled too, as far as they mean something: no valid set shows
+        a plain kitchen, yet a model must be trained and tested on plain kitchens.
+
+        Raises:
+            SceneError: The things find no place.
+            UnknownNameError: For an id outside the catalogue.
+        """
+        implied = self.catalogue.implied
+        chosen = [c.id for c in self.catalogue.select(candidate) if c.id not in implied]
+        match = self.library.match_with_best_fit(chosen)
+        deciding = () if match is None else (name for group in match.deciding for name in group)
+        try:
+            return sample(chosen, match, frozenset(deciding), rng)
+        except StopIteration as error:
+            raise SceneError(f"{', '.join(chosen)}: something that it needs is missing") from error
+
+    def question(self, scene: IndoorScene) -> Question:
+        """Return the question of the rule that the scene's set calls for.
+
+        Raises:
+            SceneError: No rule fits the set: there is nothing to ask.
+        """
+        return self.questions.of(self._match(scene).rule.family)
+
+    def truth(self, scene: IndoorScene) -> Truth:
+        """Return the right answer, the matched rule's.
+
+        Raises:
+            SceneError: No rule fits the set.
+        """
+        return self._match(scene).truth()
+
+    @staticmethod
+    def _match(scene: IndoorScene) -> matching.Match:
+        if scene.match is None:
+            raise SceneError(f"no rule fits {{{', '.join(scene.candidate)}}}")
+        return scene.match
+
+    def unseen(self, scene: IndoorScene, truth: Truth, rendering: Rendering) -> str | None:
+        """Return which deciding thing cannot be seen and why, or None when all can.
+
+        A renderer that cannot tell (``visible`` is None) is believed.
+        """
+        if rendering.visible is None:
+            return None
+        for group in self._match(scene).deciding:
+            seen = {name: rendering.visible.get(name, 0) for name in group}
+            name = max(group, key=lambda each: seen[each])
+            if seen[name] < OBJECT_PIXELS:
+                return (
+                    f"{name} decides the answer and shows {seen[name]} pixels, "
+                    f"{OBJECT_PIXELS} are needed"
+                )
+        return None
+
+    def direction(self, truth: Truth, answer: str) -> str | None:
+        """Return the direction of an answer's error, None when it is right."""
+        return matching.direction(truth, answer)
+
+    def make_renderer(self, name: str) -> Renderer:
+        """Return a renderer of kitchens: ours, a picture model, or a folder of pictures.
+
+        Raises:
+            UnknownNameError: There is none of that name.
+        """
+        if is_generated(name):
+            return generated_renderer(name, self.catalogue, domain=self.name)
+        if name != "embree":
+            raise UnknownNameError("indoor renderer", name, RENDERERS, "See `vlmfail list`.")
+        from ...rendering.embree import EmbreeRenderer
+
+        return EmbreeRenderer()

@@ -1,0 +1,114 @@
+"""From a concept set to a scene: stages are built and looked at, the best-seen one is taken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...core import SceneError
+from ...rendering.world import Camera
+from . import room
+from .layout import Layout
+from .light import light
+from .matching import Match
+from .scene import IndoorScene, Placed
+from .staging import NoRoom, Stage, draw_layout
+from .viewpoint import Subject, choose
+
+STAGES = 24
+"""Stages built before a scene is given up."""
+
+LOOKS = 4
+"""Stages that are looked at before the best is taken."""
+
+GOOD = 0.92
+"""Score of a camera from which on no further stage is looked at."""
+
+_OPEN_TO = {"microwave_open": (-1.0, 0.0), "sink_doors_open": (-1.0, 0.0)}
+"""Kinds that are open to one side: the (x, y) that they open to in the room."""
+
+_THIN = frozenset({"steam_small", "steam_wide", "smoke", "gas_flame"})
+_ASIDE = frozenset({"steam_small", "steam_wide"})
+"""Kinds that need not be in the frame."""
+
+
+def sample(
+    chosen: Sequence[str],
+    match: Match | None,
+    deciding: frozenset[str],
+    rng: np.random.Generator,
+) -> IndoorScene:
+    """Return a scene of a concept set.
+
+    Args:
+        chosen: Concepts in catalogue order, without the implied ones.
+        match: The rule that decides.
+        deciding: The concepts that the answer hangs on.
+        rng: The only source of chance.
+
+    Raises:
+        SceneError: The things find no place; names the one that failed most often.
+    """
+    palette = int(rng.integers(len(room.PALETTES)))
+    failed: Counter[str] = Counter()
+    best: tuple[float, Layout, list[Placed], Camera] | None = None
+    looks = 0
+    for _ in range(STAGES):
+        plan = draw_layout(chosen, rng)
+        stage = Stage(chosen, plan, palette, rng)
+        try:
+            things = stage.build()
+        except NoRoom as error:
+            failed[str(error)] += 1
+            continue
+        camera, score = choose(
+            subjects(things, deciding, plan, stage.focus), stage.focus, plan.side_walls, rng
+        )
+        looks += 1
+        if best is None or score > best[0]:
+            best = score, plan, things, camera
+        if score >= GOOD or looks == LOOKS:
+            break
+    if best is None:
+        worst = min(failed, key=lambda text: (-failed[text], text))
+        raise SceneError(f"{worst} after {STAGES} tries")
+    _, plan, things, camera = best
+    return IndoorScene(
+        candidate=tuple(chosen),
+        match=match,
+        layout=plan,
+        palette=palette,
+        camera=camera,
+        atmosphere=light(plan, rng),
+        things=tuple(things),
+    )
+
+
+def subjects(
+    things: Sequence[Placed], deciding: frozenset[str], plan: Layout, focus: float
+) -> list[Subject]:
+    """Return what the camera is to show, each concept's parts on their own.
+
+    A set whose things are in no frame by themselves (there are none) shows the run at the focus.
+    """
+    shown = [
+        Subject(
+            name=thing.name,
+            box=thing.box(),
+            decides=thing.name in deciding,
+            solid=thing.kind not in _THIN,
+            front=_OPEN_TO.get(thing.kind),
+        )
+        for thing in things
+        if thing.name != "room" and thing.kind not in _ASIDE
+    ]
+    if shown:
+        return shown
+    right, left = plan.side_walls
+    middle = min(max(focus, right + 0.8), left - 0.8)
+    box = np.array([[-0.7, middle - 0.8, 0.2], [-0.3, middle + 0.8, 1.5]])
+    return [Subject("room", box, decides=False, solid=False)]
+
+
