@@ -49,6 +49,11 @@ class BaseCatalogue(Data, Generic[K]):
         """Concept ids in canonical order."""
         return tuple(concept.id for concept in self.concepts)
 
+    @property
+    def implied(self) -> tuple[str, ...]:
+        """Ids that every scene shows and no set holds."""
+        return ()
+
     def by_role(self, *roles: str) -> tuple[K, ...]:
         """Return the concepts of the given roles, in canonical order."""
         return tuple(concept for concept in self.concepts if concept.role in roles)

@@ -96,6 +96,7 @@ class RecognitionStatements:
         """
         self.sheet = sheet
         self._ids = catalogue.ids
+        self._implied = frozenset(catalogue.implied)
         self._bounds = dict(bounds)
         self._pairs = {pair.concept: pair for pair in sheet.statements}
         self._about = {pair.concept: catalogue.expand(pair.about) for pair in sheet.statements}
@@ -109,9 +110,10 @@ class RecognitionStatements:
     def of(self, candidate: Iterable[str]) -> Recognition:
         """Return two statements for each concept of a set, in catalogue order.
 
-        A modifier that has nothing to move, as invalid sets may have it, is left out.
+        Nothing is asked about what every scene shows (the kitchen), and a modifier that has
+        nothing to move, as invalid sets may have it, is left out.
         """
-        present = set(candidate)
+        present = set(candidate) - self._implied
         chosen = [name for name in self._ids if name in present]
         statements = [each for name in chosen for each in self._pair(name, chosen)]
         sheet = self.sheet

@@ -164,7 +164,7 @@ def _write(folder: Path, change: dict[str, Any]) -> None:
 
 def test_a_safe_rule_must_forbid_the_hazards_of_its_family(tmp_path: Path) -> None:
     _write(tmp_path, {"I203": {"forbids": []}})
-    with pytest.raises(UsageError, match="I203.*I201"):
+    with pytest.raises(UsageError, match=r"I203.*I201"):
         rules(tmp_path).space(catalogue())
 
 
