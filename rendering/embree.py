@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..core import Picture, Rendering
 from . import camera as cameras
+from .accelerator import FAR
 from .bodies import backdrop_body
 from .faces import FaceTable
 from .glow import add_glow
@@ -34,6 +35,7 @@ COUNTED = 3000
 _EDGES = (7.0, 26.0, 50.0)
 _GRID = np.array(((-0.30, -0.32), (0.32, 0.30)))  # besides the middle of the pixel
 _SAME_PLACE = 0.03  # of the distance: a sample this near its pixel's has its contact shadow
+_ROOM_REACH = 0.6  # m: of ambient occlusion: under wall cabinets, within open ones
 _COVERED = 0.05  # least share that panes take of what is behind them where they count as there
 _BURNING, _FLAME_GLOW = 0.45, 0.35  # how much flame glows, and how strongly beside a lamp
 
@@ -59,19 +61,24 @@ class _Frame:
         self._world = world
         view = world.camera
         self._width, self._height = view.width, view.height
-        body = backdrop_body(world.backdrop_key, world.backdrop, world.occlusion_reach)
+        reach = world.occlusion_reach
+        if reach is None and world.atmosphere.lamps:
+            reach = _ROOM_REACH
+        body = backdrop_body(world.backdrop_key, world.backdrop, reach)
         self._tracer = Tracer(body, world.objects)
         # What a street has no use for would cost it time, and a change of its pictures.
         self._room = bool(world.atmosphere.lamps) or self._tracer.soft
         kind = RoomShader if self._room else Shader
         self._shader = kind(self._tracer, world.atmosphere, 1.0 / cameras.focal(view))
         self._origin = np.array([[view.x, view.y, view.z]], dtype=np.float32)
+        self._directions = cameras.pixel_directions(view)
+        self._first: tuple[npt.NDArray[np.int64], Hits] | None = None
 
     def rendering(self) -> Rendering:
         """Trace, shade, smooth, overlay, measure."""
         height, width = self._height, self._width
         table = self._tracer.table
-        directions = cameras.pixel_directions(self._world.camera)
+        directions = self._directions
         hits = self._tracer.nearest(self._origin, directions)
         solid = hits.face >= 0
         index = np.where(solid, table.owner.take(hits.face, mode="clip"), np.int16(-1))
@@ -185,11 +192,22 @@ class _Frame:
             alone = self._tracer.met(owners, self._origin, directions, covered)
             count = int(np.count_nonzero(alone))
             if self._room and self._tracer.has_panes(owners):
-                rays = np.ascontiguousarray(directions[~alone])
+                far = np.full(len(directions), FAR, dtype=np.float32)
+                glass = self._tracer.met(owners, self._origin, directions, alone, behind=far)
+                rays = directions[glass & ~alone]
                 shader = cast(RoomShader, self._shader.over(self._tracer.only(owners)))
                 count += int(np.count_nonzero(shader.covered(self._origin, rays) >= _COVERED))
             counts[name] = count
         return counts
+
+    def _panes(self, directions: F32, hits: Hits) -> tuple[npt.NDArray[np.int64], Hits]:
+        """Return which rays meet a pane before their hits, and the first one that they meet."""
+        shader = cast(RoomShader, self._shader)
+        if directions is not self._directions:
+            return shader.layer(self._origin, directions, hits.distance)
+        if self._first is None:
+            self._first = shader.layer(self._origin, directions, hits.distance)
+        return self._first
 
     def _shown(
         self, directions: F32, index: npt.NDArray[np.int16], hits: Hits
@@ -198,7 +216,7 @@ class _Frame:
         bare = self._tracer.bare() if self._room else []
         if not bare:
             return index
-        at, first = cast(RoomShader, self._shader).layer(self._origin, directions, hits.distance)
+        at, first = self._panes(directions, hits)
         owners = self._tracer.table.owner[first.face]
         alone = np.isin(owners, bare)
         index = index.copy()
@@ -211,8 +229,7 @@ class _Frame:
         looks = np.where(hits.face >= 0, table.looks.take(hits.face, mode="clip"), np.int32(-1))
         looks = looks.astype(np.int32, copy=False)
         if self._room:
-            shader = cast(RoomShader, self._shader)
-            at, first = shader.layer(self._origin, directions, hits.distance)
+            at, first = self._panes(directions, hits)
             sharp = np.isin(table.materials[first.face], (Material.CLEAR, Material.LIQUID))
             looks[at[sharp]] ^= table.looks[first.face[sharp]] * np.int32(31) + np.int32(7)
         return looks

@@ -17,8 +17,8 @@ from .sky import lamp_table
 from .tracer import Hits, Tracer
 from .world import Atmosphere
 
-LAYERS = 10
-"""Panes that a ray meets at most: two drinking glasses, or a thick column of smoke."""
+LAYERS = 20
+"""Panes that a ray meets at most: a column of ten puffs of smoke, each with a front and a back."""
 
 # Contact shadows reach less far than on a street: so do the things that cast them.
 _REACH = 0.28
@@ -73,11 +73,11 @@ class RoomShader(Shader):
         return np.zeros(0, dtype=np.int64), Hits.none(0)
 
     def covered(self, origins: F32, directions: F32) -> F32:
-        """Return how much of what is behind them the panes take away, `n`, at most 1."""
+        """Return how much of what is behind them the panes take away or outshine, `n`."""
         far = Hits.none(len(directions))
         left, added, _ = self._panes(origins, directions, far.distance, mirrors=False)
-        bright = (added * np.float32(self.light.exposure)).max(axis=1)
-        share: F32 = np.minimum(np.maximum(1.0 - left.min(axis=1), bright), np.float32(1.0))
+        added *= np.float32(self.light.exposure)
+        share: F32 = np.minimum(np.maximum(1.0 - left, added).max(axis=1), np.float32(1.0))
         return share
 
     def _occlude(

@@ -243,9 +243,9 @@ class Tracer:
             glazed.append(self._still)
         at = np.arange(len(directions))
         passed = np.zeros(len(directions), dtype=np.float32)
-        for _layer in range(layers):
+        for layer in range(layers):
             hits = Hits.none(len(at))
-            starts = origins + directions * passed[:, None]
+            starts = origins + directions * passed[:, None] if layer else origins
             np.subtract(behind, passed, out=hits.distance)
             for placed in glazed:
                 skipped = placed.body.solid.faces

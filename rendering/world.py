@@ -114,8 +114,9 @@ class World:
         camera: The camera.
         atmosphere: Light and weather.
         probes: Names of objects whose visible pixels are to be measured.
-        occlusion_reach: How far the backdrop's ambient occlusion looks for what is close, m, with
-            its faces cut as fine as that needs; None: as suits a street.
+        occlusion_reach: How far a room's ambient occlusion looks for what is close, m; its faces
+            are cut as fine as that needs. None: as suits a kitchen where there are lamps, a
+            street where there are none.
     """
 
     backdrop: Mesh

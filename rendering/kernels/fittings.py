@@ -87,11 +87,11 @@ def fitting(
         nx, ny, nz = normalised(nx, ny, nz)
     elif material == _STONE:
         light = 1.0 + 0.22 * (bilinear(cloud, a * 55.0, b * 55.0) - 0.5)
-        fade = 1.0 / (1.0 + (footprint / 0.007) ** 2)
-        speck = nearest(fine, a * 300.0, b * 300.0)
-        coarse = nearest(cloud, a * 420.0 + 77.0, b * 420.0)
+        fade = 1.0 / (1.0 + (footprint / 0.005) ** 2)
+        speck = nearest(fine, a * 520.0, b * 520.0)
+        coarse = nearest(fine, a * 610.0 + 77.0, b * 610.0 + 31.0)
         light *= 1.0 - 0.45 * fade * smoothstep(0.70, 0.90, speck)
-        shiny = fade * smoothstep(0.86, 0.96, coarse)
+        shiny = fade * smoothstep(0.90, 0.97, coarse)
         red, green, blue = red * light, green * light, blue * light
         red += shiny * 0.16 * (1.0 - red)
         green += shiny * 0.16 * (1.0 - green)

@@ -21,6 +21,9 @@ _LIQUID = int(Material.LIQUID)
 _RGB = tuple[float, float, float]
 
 _RIPPLE = 0.05  # of a puddle's normal: what it mirrors is seen to be mirrored
+# A window that is never seen but in every glass: towards it (plan), half its width and height.
+_PANE_X, _PANE_Y, _PANE_WIDE, _PANE_LOW, _PANE_HIGH = -0.72, 0.69, 0.16, -0.30, 0.42
+_PANE_BRIGHT = 0.35
 _FLAME_GAIN, _CORE_GAIN = 5.0, 7.0
 
 
@@ -204,6 +207,15 @@ def overlay(
             for c in range(3):
                 added[i, c] += left[i, c] * lamps[k, 3 + c] * arriving
         lit = around(light, lamps, x, y, z)
+        window = 0.0
+        if material == _CLEAR:
+            plan = math.sqrt(image[0] * image[0] + image[1] * image[1]) + 1e-6
+            beside = (image[0] * _PANE_Y - image[1] * _PANE_X) / plan
+            if image[0] * _PANE_X + image[1] * _PANE_Y > 0.0:
+                window = _PANE_BRIGHT * smoothstep(_PANE_WIDE + 0.05, _PANE_WIDE, abs(beside))
+                window *= smoothstep(0.02, 0.04, abs(beside))  # its bar
+                window *= smoothstep(_PANE_LOW - 0.06, _PANE_LOW, image[2])
+                window *= smoothstep(_PANE_HIGH + 0.06, _PANE_HIGH, image[2])
         for k in range(3):
             image_k = red if k == 0 else green if k == 1 else blue
             added[i, k] += left[i, k] * share * image_k
@@ -215,5 +227,6 @@ def overlay(
                 left[i, k] *= (1.0 - share) * through
             else:
                 # Seen along a wall of glass, light passes through much of it.
+                added[i, k] += left[i, k] * window * lit[k]
                 through = (0.80 + 0.17 * colour[k]) * (1.0 - 0.55 * square * rest)
                 left[i, k] *= (1.0 - share) * through

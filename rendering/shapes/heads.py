@@ -99,7 +99,7 @@ def _face_field(person: Person) -> Field:
     chin = 0.115 - 0.02 * person.woman
     if infancy(person) > 0:
         cheeks = [ellipsoid((0.19, s * 0.155, -0.175), (0.165, 0.155, 0.150)) for s in (1.0, -1.0)]
-        nose = limb((0.34, 0, -0.05), (0.400, 0, -0.115), 0.020, 0.040)
+        nose = limb((0.34, 0, -0.04), (0.402, 0, -0.118), 0.020, 0.046)
         return blend(
             [*_skull(young), *cheeks, nose, ellipsoid((0.24, 0, -0.355), (0.10, 0.095, 0.085))], 0.10
         )
@@ -137,7 +137,7 @@ def _infant_features(person: Person) -> list[Mesh]:
         ]
     parts.append(ball((0.030, 0.072, 0.030), (0.338, 0.0, -0.252), lip, Material.SKIN, 8))
     parts.append(ball((0.020, 0.066, 0.006), (0.353, 0.0, -0.250), dark, Material.SKIN, 6))
-    parts.append(ball((0.012, 0.026, 0.009), (0.420, 0.0, -0.145), dark, Material.SKIN, 6))
+    parts.append(ball((0.012, 0.026, 0.009), (0.418, 0.0, -0.150), dark, Material.SKIN, 6))
     return parts
 
 
@@ -171,8 +171,8 @@ def _features(person: Person) -> list[Mesh]:
         iris = ball((0.03, eye * 0.64, eye * 0.72), (0.356, y, z), _IRIS, Material.GLOSSY, 6)
         arch = ball((0.03, 0.085, 0.021), (0.352, y, z + 0.10), brow, Material.MATTE, 6)
         if alarmed:
-            white = ball((0.036, eye * 1.3, eye * 1.2), (0.340, y, z), _EYE_WHITE, Material.GLOSSY, 8)
-            iris = ball((0.03, eye * 0.58, eye * 0.62), (0.358, y, z), _IRIS, Material.GLOSSY, 6)
+            white = ball((0.036, eye * 1.3, eye * 1.2), (0.334, y, z), _EYE_WHITE, Material.GLOSSY, 8)
+            iris = ball((0.03, eye * 0.58, eye * 0.62), (0.352, y, z), _IRIS, Material.GLOSSY, 6)
             raised = [(0.375, y * 0.42, z + 0.185), (0.375, y, z + 0.190), (0.335, y * 1.62, z + 0.125)]
             arch = sweep(raised, (0.014, 0.020, 0.011), brow, Material.MATTE, sides=5)
         parts += [white, iris, arch]

@@ -324,11 +324,11 @@ def _nappy(person: Person, bones: Skeleton) -> list[Mesh]:
     u = bones.unit
     wide = person.width
     legs = list(zip(bones.hips, bones.knees, bones.ankles, strict=True))
-    hip = ellipsoid((0.004, 0, -0.012), (0.104, 0.122 * wide, 0.108))
+    hip = ellipsoid((-0.006, 0, -0.008), (0.118, 0.128 * wide, 0.125))
     puffed = _scaled(hip, u, 0.0).moved(bones.trunk, bones.pelvis)
-    stubs = [limb(h, h + (k - h) * 0.26, 0.076 * u, 0.072 * u) for h, k, _ in legs]
+    stubs = [limb(h, h + (k - h) * 0.26, 0.080 * u, 0.077 * u) for h, k, _ in legs]
     up = bones.trunk[:, 2]
-    field = half_space(blend([puffed, *stubs], 0.03 * u), up, float(up @ bones.on_trunk(0, 0, 0.05)))
+    field = half_space(blend([puffed, *stubs], 0.03 * u), up, float(up @ bones.on_trunk(0, 0, 0.042)))
     seat = surface(field, 0.030 * u, person.bottom)
     tapes = [
         patch(seat, bones.on_trunk(0.10, s * 0.055, 0.026), bones.trunk @ np.array([0.9, s * 0.45, 0]),
@@ -348,8 +348,8 @@ def _pyjamas(person: Person, bones: Skeleton) -> list[Mesh]:
     thick = u * (1 + 0.25 * youth(person)) * (0.5 + 0.5 * person.width)
     legs = list(zip(bones.hips, bones.knees, bones.ankles, strict=True))
     loose = [(0.12, 0.057), (0.40, 0.056), (0.80, 0.050), (1.0, 0.049), (1.2, 0.048), (1.5, 0.045),
-             (1.72, 0.043)]  # fmt: skip
-    cuff = [(1.70, 0.030), (1.71, 0.043), (1.76, 0.044), (1.85, 0.040), (1.86, 0.028)]
+             (1.68, 0.044), (1.73, 0.038)]  # fmt: skip
+    cuff = [(1.68, 0.034), (1.69, 0.048), (1.76, 0.047), (1.85, 0.043), (1.86, 0.028)]
     ankle = [(1.70, 0.030), (1.86, 0.029), (2.0, 0.029)]
     stripes = person.inner if person.pattern == "stripes" else None
     trousers = Mesh.merge(
@@ -374,6 +374,8 @@ def _clothes(person: Person, bones: Skeleton) -> list[Mesh]:
     u = bones.unit
     trunk = trunk_field(person, bones)
     wide = person.width * (1.04 if person.woman else 1.0)
+    if infancy(person) > 0:  # the belly is broad, the seat below it is not
+        wide = 0.35 + 0.6 * person.width
     thick = u * (1 + 0.25 * youth(person))
     legs = list(zip(bones.hips, bones.knees, bones.ankles, strict=True))
     parts = _bare_trunk(person, bones) if person.bare else [top_surface(person, bones)]
