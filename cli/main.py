@@ -16,6 +16,7 @@ import typer
 from .console import tame
 from .doctor import doctor
 from .estimate import estimate
+from .label import label
 from .list import list_names
 from .preview import preview
 from .replay import replay
@@ -77,6 +78,7 @@ app.command(epilog="Example: vlmfail report runs/driving-gpts-tiny-vlm-s0 --out 
     report
 )
 app.command(epilog="Example: vlmfail serve tiny-vlm --port 8000")(serve)
+app.command(epilog="Example: vlmfail label runs/driving-gpts-tiny-vlm-s0 --reviewer ann")(label)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

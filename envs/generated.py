@@ -17,7 +17,7 @@ from ..core import Renderer, Rendering, UsageError, derive_seed
 from ..models.pictures.checks import PictureCheck
 from ..models.pictures.ledger import picture_metering
 from ..models.pictures.prompts import picture_prompt, wording
-from ..models.pictures.shelf import PictureReplies, Shelf, generated_folder
+from ..models.pictures.shelf import PICTURE, PictureReplies, Shelf, generated_folder
 from ..models.pictures.sources import (
     DescribedCatalogue,
     DrawnPicture,
@@ -85,6 +85,8 @@ class GeneratedRenderer:
         self.catalogue = catalogue
         self.domain = domain
         self.check = check
+        self._shelf = Shelf(generated_folder())
+        self._trials = PictureReplies(self._shelf)
 
     @property
     def metered(self) -> bool:
@@ -155,6 +157,10 @@ class GeneratedRenderer:
         ids = in_order(candidate, self.catalogue)
         prompt = picture_prompt(frozenset(ids), self.catalogue, self.domain)
         key = "+".join(ids)
+        place = self._place(key, prompt, run_seed, trial)
+        found = self._kept(place)
+        if found is not None:
+            return found
         failed: list[dict[str, Any]] = []
         record: dict[str, Any] = {
             "renderer": self.name,
@@ -174,18 +180,42 @@ class GeneratedRenderer:
                         continue
                     record = {**record, "failed": failed, "spent": ledger.record()}
                     raise UndrawnPictureError(str(error), record=record) from error
-                return GeneratedRendering(
-                    drawn.picture,
-                    record={
-                        **record,
-                        "seed": seed,
-                        "source": dict(drawn.record),
-                        **({"check": checked} if checked is not None else {}),
-                        **({"failed": failed} if failed else {}),
-                        "spent": ledger.record(),
-                    },
-                )
+                record = {
+                    **record,
+                    "seed": seed,
+                    "source": dict(drawn.record),
+                    **({"check": checked} if checked is not None else {}),
+                    **({"failed": failed} if failed else {}),
+                    "spent": ledger.record(),
+                }
+                return self._keep(place, GeneratedRendering(drawn.picture, record=record))
         raise AssertionError("a picture has at least one try")
+
+    # A refusal may not come twice: only the trial itself tells which of its tries was shown.
+
+    def _place(self, key: str, prompt: str, run_seed: int, trial: int) -> str:
+        text = json.dumps(
+            ["trial", self.identity(), key, prompt, run_seed, trial], sort_keys=True, default=str
+        )
+        return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+
+    def _kept(self, place: str) -> GeneratedRendering | None:
+        hit = self._trials.get(place) if self.source.varies else None
+        if hit is None:
+            return None
+        named, record = hit.raw.get(PICTURE), hit.raw.get("record")
+        picture = self._shelf.get(named.get("sha256")) if isinstance(named, dict) else None
+        if picture is None or not isinstance(record, dict):
+            return None
+        nothing = {"requests": 0, "tokens": 0, "dollars": 0.0}
+        return GeneratedRendering(picture, record={**record, "cached": True, "spent": nothing})
+
+    def _keep(self, place: str, rendering: GeneratedRendering) -> GeneratedRendering:
+        if self.source.varies:
+            self._shelf.put(rendering.picture)
+            named = {"sha256": rendering.picture.sha256}
+            self._trials.put(place, {PICTURE: named, "record": dict(rendering.record)})
+        return rendering
 
     def _one(self, request: PictureRequest) -> tuple[DrawnPicture, dict[str, Any] | None]:
         drawn = self.source.draw(request)

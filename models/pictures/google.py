@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from ..providers.adapter import Fault, Words
-from ..providers.google import GoogleAdapter
+from ..providers.google import OPTIONS, GoogleAdapter
 from ..providers.taming import finish_word
 from ..sent_pictures import SentPicture
 from ..specs import ModelSpec
@@ -39,6 +39,7 @@ def google_pictures(spec: PictureSpec) -> ServicePictures:
         MissingDependencyError: Without the package ``google-genai``.
         UsageError: For an option that it cannot have.
     """
+    spec.refuse_others((*OWN, *OPTIONS))
     own = spec.read(OWN)
     model = replace(spec.model_spec(OWN), send_seed=True)
     return ServicePictures(

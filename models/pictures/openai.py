@@ -42,9 +42,9 @@ def openai_pictures(spec: PictureSpec) -> ServicePictures:
         MissingDependencyError: Without the package ``openai``.
         UsageError: For an option that it cannot have.
     """
+    spec.refuse_others((*OWN, *OPTIONS))
     own = spec.read(OWN)
     model = spec.model_spec(OWN)
-    model.check_options(OPTIONS)
     newer = model.model.startswith(ALWAYS_BASE64)
     width, height = own.get("size", (1536, 1024) if newer else (1024, 1024))
     quality = own.get("quality", "medium" if newer else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -65,13 +65,12 @@ class PictureSpec:
                 ) from error
         return values
 
-    def refuse_others(self, known: Mapping[str, Reader]) -> None:
+    def refuse_others(self, known: Iterable[str]) -> None:
         """Raise `UnknownNameError` for an option that is not among `known`."""
+        names = ["check", "tries", *known]
         for name in self.options:
-            if name not in known:
-                raise UnknownNameError(
-                    f"option of renderer {self.shown}", name[:60], ["check", "tries", *known]
-                )
+            if name not in names:
+                raise UnknownNameError(f"option of renderer {self.shown}", name[:60], names)
 
     def model_spec(self, own: Mapping[str, Reader]) -> ModelSpec:
         """Return the model behind the API, with every option that is not among `own`.

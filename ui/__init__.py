@@ -1,0 +1,1 @@
+"""Local pages for people; each binds to loopback alone."""

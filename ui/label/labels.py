@@ -1,0 +1,171 @@
+"""What reviewers said of a run's trials: one row a reviewer and trial, in ``labels.sqlite``.
+
+The five flags are Revelio's (App. C.2). A later label of the same reviewer replaces an earlier
+one; any number of reviewers may write at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...core import RunFolderError, UsageError
+from ...models.specs import shown
+
+NAME = "labels.sqlite"
+
+LONGEST_COMMENT = 2000
+LONGEST_NAME = 60
+
+_APPLICATION = 0x766C6D6C  # "vlml", in the file's header
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS labels (
+    reviewer TEXT NOT NULL, key TEXT NOT NULL, idx INTEGER NOT NULL, flag TEXT NOT NULL,
+    comment TEXT NOT NULL, seconds REAL, PRIMARY KEY (reviewer, key, idx))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One of the five verdicts: its id in the file and its words on the page."""
+
+    id: str
+    text: str
+
+
+FLAGS = (
+    Flag("none", "No issues"),
+    Flag("picture", "Image generation failure / noise"),
+    Flag("label", "Expected answer wrong / incorrect rule match"),
+    Flag("question", "Question issue"),
+    Flag("other", "Other"),
+)
+
+BLAMED = ("picture", "label")
+"""Flags that take a failure off the model: what it was shown, or what it was held against."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What one reviewer said of one trial.
+
+    Attributes:
+        reviewer: Their name.
+        key: The candidate's key.
+        index: The trial's index.
+        flag: Id of one of `FLAGS`.
+        comment: Their words, if any.
+        seconds: How long the page was looked at, s, as the browser measured it.
+    """
+
+    reviewer: str
+    key: str
+    index: int
+    flag: str
+    comment: str = ""
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no page offers."""
+        if self.flag not in [flag.id for flag in FLAGS]:
+            raise UsageError(
+                f"there is no flag {shown(self.flag, 40)}: there is "
+                + ", ".join(flag.id for flag in FLAGS)
+            )
+        if len(self.comment) > LONGEST_COMMENT:
+            raise UsageError(f"a comment has at most {LONGEST_COMMENT} characters")
+
+
+def reviewer_name(name: str) -> str:
+    """Return a reviewer's name without blanks around it.
+
+    Raises:
+        UsageError: When it is empty, too long or cannot be printed.
+    """
+    name = name.strip()
+    if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
+        raise UsageError(
+            f"--reviewer: expected a name of at most {LONGEST_NAME} printable characters, "
+            f"got {shown(name, 40)}"
+        )
+    return name
+
+
+class LabelStore:
+    """The labels of one run."""
+
+    def __init__(self, run: str | os.PathLike[str]) -> None:
+        """Name the run's folder; the file is made with the first label."""
+        self.path = Path(run) / NAME
+
+    def put(self, label: Label) -> None:
+        """Write a label; it replaces the reviewer's earlier one of the same trial.
+
+        Raises:
+            RunFolderError: The file cannot be written, or is none of ours.
+        """
+        with self._open(write=True) as db:
+            db.execute(
+                "INSERT OR REPLACE INTO labels VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    label.reviewer,
+                    label.key,
+                    label.index,
+                    label.flag,
+                    label.comment,
+                    label.seconds,
+                ),
+            )
+
+    def all(self) -> list[Label]:
+        """Return all labels, ordered by reviewer, candidate and trial.
+
+        Raises:
+            RunFolderError: The file cannot be read, or is none of ours.
+        """
+        return self._rows("", ())
+
+    def of(self, reviewer: str) -> dict[tuple[str, int], Label]:
+        """Return a reviewer's labels by (candidate's key, trial index)."""
+        rows = self._rows("WHERE reviewer = ?", (reviewer,))
+        return {(row.key, row.index): row for row in rows}
+
+    def _rows(self, where: str, values: tuple[str, ...]) -> list[Label]:
+        if not self.path.exists():
+            return []
+        with self._open(write=False) as db:
+            query = f"SELECT reviewer, key, idx, flag, comment, seconds FROM labels {where}"
+            rows = db.execute(f"{query} ORDER BY reviewer, key, idx", values).fetchall()
+            return [Label(*row) for row in rows]
+
+    @contextlib.contextmanager
+    def _open(self, *, write: bool) -> Iterator[sqlite3.Connection]:
+        """Yield a connection within a transaction."""
+        try:
+            if write:
+                db = sqlite3.connect(self.path, timeout=30)
+            else:
+                # Not immutable: another reviewer may be writing.
+                db = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)
+            with contextlib.closing(db), db:
+                if write:
+                    self._prepare(db)
+                yield db
+        except (sqlite3.Error, OSError, TypeError, UsageError) as error:
+            raise RunFolderError(
+                f"the labels in {self.path} cannot be {'written' if write else 'read'}: {error}"
+            ) from error
+
+    @staticmethod
+    def _prepare(db: sqlite3.Connection) -> None:
+        application = db.execute("PRAGMA application_id").fetchone()[0]
+        if application != _APPLICATION:
+            if db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+                raise sqlite3.DatabaseError("it is a database of something else")
+            db.execute(_SCHEMA)
+            db.execute(f"PRAGMA application_id = {_APPLICATION}")
+            db.commit()
