@@ -107,7 +107,7 @@ class Question:
         if self.recognition is None:
             return "\n".join([*asked, self.reply_format])
         statements = self.recognition.statements
-        numbered = [f"{i}. {statement.text}" for i, statement in enumerate(statements, 1)]
+        numbered = [f"S{i}. {statement.text}" for i, statement in enumerate(statements, 1)]
         before = [self.recognition.intro, *numbered, ""]
         return "\n".join([*before, *asked, self.recognition.reply_format, self.reply_format])
 

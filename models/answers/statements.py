@@ -25,7 +25,7 @@ _MARK = (
     rf"|{_LETTERS}(?=\s*(?:$|[,;|:()\]}}\"]|\.(?:\s|$)|\s[-–—]|\s[0-9]|\s+answer\b))"
 )
 _NUMBER = (
-    r"(?:(?:statement|claim|question|item|nr|no|s|q)\.?\s{0,3}[#_\-]?\s{0,3})?"
+    r"(?:(?:statement|claim|question|item|nr|no|s|q)\.?\s{0,3}[#_\-]?\s{0,3}){0,2}"
     r"(?P<number>[0-9]{1,3})(?![0-9A-Za-z]|[.,:][0-9])"
 )
 _STOP = r"\s{0,9}(?:[)\].:|,;\-–—=>→\"'}(]{1,9}\s{0,9}|is\b\s{0,9}){1,4}"
@@ -52,7 +52,7 @@ _NEXT = re.compile(
 )
 _BARE = re.compile(rf"(?P<mark>{_WORDS}|{_LETTERS})[\s,;.|]{{0,9}}", _FLAGS)
 _KEY = re.compile(
-    r"\s*(?:(?:statement|claim|question|item|s|q)[\s_#\-]{0,3})?([0-9]{1,3})\s*", _FLAGS
+    r"\s*(?:(?:statement|claim|question|item|s|q)[\s_#\-]{0,3}){0,2}([0-9]{1,3})\s*", _FLAGS
 )
 _NUMBER_KEYS = ("id", "number", "statement", "index", "no", "n", "statement_id", "item")
 _MARK_KEYS = ("answer", "value", "verdict", "label", "mark", "truth", "is_true", "true", "result",

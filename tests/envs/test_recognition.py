@@ -78,7 +78,7 @@ def perfect(trial: Any, wrong: Sequence[str] = (), unmarked: Sequence[str] = ())
     for number, statement in enumerate(trial.question.recognition.statements, 1):
         mark = statement.holds != (statement.concept in wrong)
         if statement.concept not in unmarked:
-            lines.append(f"{number}: {'T' if mark else 'F'}")
+            lines.append(f"S{number}: {'T' if mark else 'F'}")
     return "\n".join(lines)
 
 
@@ -158,9 +158,10 @@ def test_without_recognition_nothing_changes() -> None:
 def test_statements_stand_before_the_question_in_an_order_of_the_trial() -> None:
     trial = prepared("cyclist far weather_wet")
     lines = trial.question.prompt.splitlines()
-    numbered = [line for line in lines if re.match(r"\d+\. (?!If|Otherwise)", line)]
+    numbered = [line for line in lines if re.match(r"S\d+\. ", line)]
     texts = [s.text for s in trial.question.recognition.statements]
-    assert numbered[:6] == [f"{i}. {text}" for i, text in enumerate(texts, 1)]
+    assert numbered == [f"S{i}. {text}" for i, text in enumerate(texts, 1)]
+    assert len(numbered) == 6
     assert lines.index(numbered[5]) < lines.index(trial.question.text.splitlines()[0])
     again = prepared("cyclist far weather_wet")
     assert again.question == trial.question
@@ -195,6 +196,30 @@ def test_marks_are_recorded_by_concept_with_what_is_seen() -> None:
     )
     assert kept["marks"].count(None) == 2
     assert "not marked" in kept["note"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "S{}: {}",
+        "S{}. {}",
+        "**S{}**: {}",
+        "| S{} | {} |",
+        "Statement S{}: {}",
+        "{}: {}",
+        "- S{}: {}.",
+    ],
+)
+@pytest.mark.parametrize("words", [("T", "F"), ("True", "False")])
+def test_marks_and_answer_are_told_apart_in_one_reply(line: str, words: tuple[str, str]) -> None:
+    trial = prepared("cone near")
+    statements = trial.question.recognition.statements
+    marks = [line.format(i, words[not s.holds]) for i, s in enumerate(statements, 1)]
+    for answer in "ABC":
+        for last in (f"A cone is near.\nANSWER: {answer}", f"**{answer}**"):
+            record = ask_model(ASKING, Says("\n".join([*marks, "", last])), trial, 0)
+            assert record.trial.answer == trial.question.by_letter(answer).id
+            assert [(m.positive, m.negative) for m in marks_of(record)] == [(True, True)] * 2
 
 
 def test_one_of_two_statements_may_be_right() -> None:
