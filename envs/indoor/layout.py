@@ -31,6 +31,9 @@ BURNERS = ((-0.45, 0.145), (-0.45, -0.145), (-0.19, 0.145), (-0.19, -0.145))
 UPPER_BOTTOM, UPPER_TOP, UPPER_DEPTH = 1.45, 2.15, 0.34
 """Wall cabinets: over drawers and base units, none over sink (window) and stove (hood)."""
 
+TILE_FRONT = -0.008
+"""x of the splashback's tiles."""
+
 CEILING = 2.5
 ROOM_FRONT = -4.4
 """x of the wall behind the camera."""

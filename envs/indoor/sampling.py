@@ -13,7 +13,7 @@ from . import room
 from .layout import Layout
 from .light import light
 from .matching import Match
-from .scene import IndoorScene, Placed
+from .scene import F64, IndoorScene, Placed
 from .staging import NoRoom, Stage, draw_layout
 from .viewpoint import Subject, choose
 
@@ -25,6 +25,14 @@ LOOKS = 4
 
 GOOD = 0.92
 """Score of a camera from which on no further stage is looked at."""
+
+SMOKE_IN_FRAME = 0.75
+"""How much of a column of smoke the frame must hold, m."""
+
+LEGS = 0.35
+"""Share of a standing person's height, from the ground, that may be out of the frame."""
+
+_HALF_LENGTH = frozenset({"toddler_standing", "child_running", "adult_reacting"})
 
 _OPEN_TO = {"microwave_open": (-1.0, 0.0), "sink_doors_open": (-1.0, 0.0)}
 """Kinds that are open to one side: the (x, y) that they open to in the room."""
@@ -96,7 +104,7 @@ def subjects(
     shown = [
         Subject(
             name=thing.name,
-            box=thing.box(),
+            box=_framed(thing),
             decides=thing.name in deciding,
             solid=thing.kind not in _THIN,
             front=_OPEN_TO.get(thing.kind),
@@ -112,3 +120,17 @@ def subjects(
     return [Subject("room", box, decides=False, solid=False)]
 
 
+
+
+def _framed(thing: Placed) -> F64:
+    """Return the box of a thing that is to be in the frame, `2 x 3`, m.
+
+    Of smoke that is the lower part, of people whose feet say nothing the upper one: small things
+    beside them come out larger.
+    """
+    box = thing.box()
+    if thing.kind == "smoke":
+        box[1, 2] = min(box[1, 2], box[0, 2] + SMOKE_IN_FRAME)
+    elif thing.kind in _HALF_LENGTH:
+        box[0, 2] += LEGS * (box[1, 2] - box[0, 2])
+    return box

@@ -22,6 +22,7 @@ from .layout import (
     COUNTER_TOP,
     GRATE_TOP,
     RUNS,
+    TILE_FRONT,
     Layout,
     Unit,
     UnitKind,
@@ -459,10 +460,10 @@ class Stage:
             if self._rng.random() < 0.5:
                 wall = self.plan.of("wall")[0]
                 y = self._uniform(wall.right + 0.15, wall.left - 0.15)
-                z = self._uniform(0.30, 0.45) if self._rng.random() < 0.5 else 1.1
+                z, plane = (self._uniform(0.30, 0.45) if self._coin() else 1.1), 0.0
             else:
-                y, z = self._along_top(0.12), self._uniform(1.10, 1.18)
-            return [Placed(name, name, variant, -0.001, y, z, FACING)]
+                y, z, plane = self._along_top(0.12), self._uniform(1.10, 1.18), TILE_FRONT
+            return [Placed(name, name, variant, plane - 0.0005, y, z, FACING)]
 
         self._settle(name, draw)
 
@@ -476,12 +477,13 @@ class Stage:
         hand = assets.anchor("adult_reacting", variant, "hand")
 
         def draw() -> list[Placed]:
-            x = self._uniform(-0.75, -0.4)
+            x = self._uniform(-1.25, -0.9)
             rack = Placed("adult_reacting", "extinguisher", 0, x, plane - side * 0.002,
                           hand[2] - assets.anchor("extinguisher", 0, "handle")[2],
                           -side * math.pi / 2)  # fmt: skip
             target = rack.point("handle")
-            yaw = side * (math.pi / 2) - side * self._uniform(-0.1, 0.35)
+            # She reaches past the camera's side: her face is seen.
+            yaw = side * (math.pi / 2 + self._uniform(0.25, 0.8))
             return [_reaching("adult_reacting", "adult_reacting", variant, target, yaw), rack]
 
         placed = draw()

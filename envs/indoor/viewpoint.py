@@ -22,10 +22,10 @@ PICTURE_SIZE = (512, 384)
 DRAWN = 72
 """Cameras that are compared."""
 
-HEIGHTS = (1.05, 1.70)
+HEIGHTS = (1.05, 1.60)
 """From a bending to a standing adult's eyes, m."""
 
-FIELDS = (math.radians(34.0), math.radians(70.0))
+FIELDS = (math.radians(34.0), math.radians(64.0))
 """Narrowest and widest horizontal field of view."""
 
 RIM = 1.10
@@ -34,7 +34,7 @@ RIM = 1.10
 CLEARANCE = 0.45
 """Least distance of the camera from any thing, m."""
 
-LARGE = {True: 90.0, False: 55.0}
+LARGE = {True: 130.0, False: 65.0}
 """Side of a square in the picture from which on a deciding (an other) thing is large enough,
 pixels.
 """
