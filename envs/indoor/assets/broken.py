@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....rendering.mesh import Material, Mesh
-from ....rendering.shapes.primitives import disc, extrude
+from ....rendering.shapes.primitives import F64, disc, extrude
 from .parts import GLASS_EDGE, GLASS_TINT, Builders, generator, lying, turned
 
 _SPREAD = (0.225, 0.30)  # m: half extent, x and y
@@ -15,13 +15,13 @@ def broken_glass(variant: int) -> Mesh:
     """Return a shattered tumbler: its bottom, large pieces and splinters over 0.45 m by 0.6 m."""
     random = generator("broken_glass", variant)
     parts = [_bottom(random).transformed((0.02, 0.03 * (variant - 1), 0), yaw=variant)]
-    count = 15
+    count = 12
     for k in range(count):
         angle = 2.4 * k + random.uniform(-0.3, 0.3)
         away = 0.30 + 0.62 * np.sqrt((k + 0.5) / count)
-        size = random.uniform(0.045, 0.085) * (1.1 - 0.25 * k / count)
-        lean = random.uniform(-0.35, 0.35, 2)
-        shard = _shard(random, size).transformed(roll=lean[0], pitch=lean[1])
+        size = random.uniform(0.070, 0.105) * (1.1 - 0.25 * k / count)
+        lean = random.uniform(-0.24, 0.24, 2)
+        shard = _shard(random, size, k % 3 == 0).transformed(roll=lean[0], pitch=lean[1])
         low = float(shard.vertices[:, 2].min())
         at = (_SPREAD[0] * 0.86 * away * np.cos(angle), _SPREAD[1] * 0.90 * away * np.sin(angle))
         parts.append(shard.transformed((*at, -low), yaw=random.uniform(0, 6.3)))
@@ -30,7 +30,7 @@ def broken_glass(variant: int) -> Mesh:
         angle = 1.1 + 1.57 * k
         at = (0.11 * np.cos(angle), 0.15 * np.sin(angle))
         parts.append(piece.transformed((*at, 0.0), yaw=random.uniform(0, 6.3)))
-    for _ in range(44):
+    for _ in range(22):
         p = random.uniform(-1, 1, 2) * _SPREAD
         size = random.uniform(0.006, 0.014)
         points = np.array(
@@ -48,28 +48,30 @@ def broken_glass(variant: int) -> Mesh:
     return Mesh.merge(parts)
 
 
-def _shard(random: np.random.Generator, size: float) -> Mesh:
+def _shard(random: np.random.Generator, size: float, mirrors: bool) -> Mesh:
     """Return a flat piece, pointed, with bright broken edges."""
-    corners = int(random.integers(3, 6))
+    corners = int(random.integers(3, 5))
     angle = np.sort(
         random.uniform(0, 2 * np.pi, corners) * 0.35 + np.arange(corners) * 2 * np.pi / corners
     )
-    outline = np.stack([np.cos(angle), 0.62 * np.sin(angle)], 1) * random.uniform(
+    outline = np.stack([np.cos(angle), 0.58 * np.sin(angle)], 1) * random.uniform(
         0.7, 1.0, (corners, 1)
     )
-    return _edged(outline * size / 2 * 1.15)
+    return _edged(outline * size / 2 * 1.15, mirrors)
 
 
-def _edged(outline: np.ndarray) -> Mesh:
+def _edged(outline: F64, mirrors: bool) -> Mesh:
     thick = 0.0034
     plate = lying(extrude(outline, thick, GLASS_TINT, Material.CLEAR, 0.0))
     flat = np.abs(plate.normals[:, 0, 2]) > 0.7
     colours, materials = plate.colours.copy(), plate.materials.copy()
+    if mirrors:  # this one lies so that it shows the bright window
+        colours[flat], materials[flat] = (0.66, 0.80, 0.84), int(Material.GLASS)
     colours[~flat], materials[~flat] = GLASS_EDGE, int(Material.GLOSSY)
     plate = Mesh(plate.vertices, plate.faces, colours, materials, plate.normals)
     # A rim on the upper face: the broken edge is seen through the glass.
     middle = outline.mean(axis=0)
-    inner = middle + (outline - middle) * 0.86
+    inner = middle + (outline - middle) * 0.90
     n = len(outline)
     k = np.arange(n)
     after = (k + 1) % n

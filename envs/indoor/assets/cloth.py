@@ -92,6 +92,8 @@ def towel_draped(variant: int) -> Mesh:
     return _cloth(_sheet(variant), _pattern(*TOWELS[variant]))
 
 
+_ORANGE: Colour = (0.80, 0.24, 0.02)
+_YELLOW: Colour = (0.74, 0.42, 0.05)
 _FIRE = np.array([-0.03, 0.0, 0.0])  # where it burns most
 
 
@@ -107,8 +109,8 @@ def towel_burning(variant: int) -> Mesh:
     brown = np.array([0.27, 0.13, 0.05])
     colours = np.where((away < 0.205)[..., None], 0.35 * colours + 0.65 * brown, colours)
     colours = np.where((away < 0.175)[..., None], black, colours)
-    embers = (away >= 0.160) & (away < 0.175)
-    colours = np.where(embers[..., None], np.array([1.0, 0.36, 0.04]), colours)
+    embers = (away >= 0.158) & (away < 0.175) & (random.random(away.shape) < 0.4)
+    colours = np.where(embers[..., None], np.array([0.86, 0.22, 0.02]), colours)
     keep = ~((away < 0.15) & (random.random(away.shape) < 0.10))
     keep[-1] = random.random(_COLUMNS) < 0.6
     return Mesh.merge([_cloth(points, colours, keep, embers), _flames(random)])
@@ -130,17 +132,15 @@ def _flames(random: np.random.Generator) -> Mesh:
              base + (tall - base) * t], 1,
         )  # fmt: skip
         wide = random.uniform(0.034, 0.043)
-        parts.append(wisp(path, wide, (1.0, 0.33, 0.03), Material.FLAME, belly=0.27))
+        parts.append(wisp(path, wide, _ORANGE, Material.FLAME, belly=0.27, sides=7))
         inner = path.copy()
         inner[:, 2] = base + (0.62 * tall - base) * t
-        parts.append(
-            wisp(inner, 0.55 * wide, (1.0, 0.74, 0.18), Material.FLAME, belly=0.30, sides=7)
-        )
+        parts.append(wisp(inner, 0.55 * wide, _YELLOW, Material.FLAME, belly=0.30, sides=6))
     for k in range(4):  # tongues along the hanging part
         y = random.uniform(-0.10, 0.10)
         foot = -0.06 - 0.04 * k
         path = np.stack([0.035 + 0.012 * t, y + 0.012 * np.sin(5 * t + k), foot + 0.12 * t], 1)
-        parts.append(wisp(path, 0.020, (1.0, 0.42, 0.05), Material.FLAME, belly=0.28, sides=7))
+        parts.append(wisp(path, 0.020, _ORANGE, Material.FLAME, belly=0.28, sides=6))
     return Mesh.merge(parts)
 
 

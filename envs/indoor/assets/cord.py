@@ -30,16 +30,19 @@ _HALF = (0.30, 0.45)  # m: half extent, x and y
 
 def _course(random: np.random.Generator) -> F64:
     """Return the cord's path, `n x 3`: loops that wander, raised where they cross."""
-    n = 190
+    n = 196
     t = np.linspace(0, 1, n)
-    turns = 2 * np.pi * (4.4 * t + 0.35 * np.sin(2 * np.pi * 1.5 * t + random.uniform(0, 6.3)))
-    radius = 0.125 + 0.05 * np.sin(2 * np.pi * 2.3 * t + random.uniform(0, 6.3))
-    x = radius * 1.1 * np.cos(turns) + 0.06 * np.sin(2 * np.pi * t + random.uniform(0, 6.3))
-    y = radius * np.sin(turns) + 0.20 * (2 * t - 1) * np.cos(5 * t)
+    shift = random.uniform(0, 2 * np.pi, 4)
+    turns = 2 * np.pi * (5.3 * t + 0.30 * np.sin(2 * np.pi * 2.1 * t + shift[0]))
+    radius = 0.125 + 0.045 * np.sin(2 * np.pi * 3.3 * t + shift[1])
+    # The loops do not lie on one another: their middle wanders across and back.
+    x = radius * np.cos(turns) + 0.11 * np.sin(2 * np.pi * 1.7 * t + shift[2])
+    y = radius * 1.15 * np.sin(turns) + 0.19 * np.sin(2 * np.pi * 1.2 * t + shift[3])
+    x += 0.022 * np.sin(2 * np.pi * 17.0 * t)
     # The two ends lead out of the tangle, to the plug and to the block.
-    out = np.clip((np.abs(2 * t - 1) - 0.84) / 0.16, 0, 1) ** 1.3
-    end_y = np.where(t < 0.5, -0.31, 0.24)
-    end_x = np.where(t < 0.5, 0.20, 0.18)
+    out = np.clip((np.abs(2 * t - 1) - 0.88) / 0.12, 0, 1) ** 1.3
+    end_y = np.where(t < 0.5, -0.36, 0.26)
+    end_x = np.where(t < 0.5, 0.21, 0.20)
     x, y = x * (1 - out) + end_x * out, y * (1 - out) + end_y * out
     path = np.stack([x, y, np.full(n, _RADIUS)], 1)
     apart = np.linalg.norm(path[:, None, :2] - path[None, :, :2], axis=2)
@@ -58,7 +61,7 @@ def loose_cord(variant: int) -> Mesh:
     random = generator("loose_cord", variant)
     colour, block = CORDS[variant]
     path = _course(random)
-    parts = [sweep(path, _RADIUS, colour, Material.GLOSSY, sides=5)]
+    parts = [sweep(path, _RADIUS, colour, Material.GLOSSY, sides=4)]
     for end, before, piece in ((0, 3, _plug(block)), (-1, -4, _block(block))):
         ahead = path[end] - path[before]
         yaw = float(np.arctan2(ahead[1], ahead[0]))

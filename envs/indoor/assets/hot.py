@@ -18,23 +18,34 @@ from ....rendering.shapes.primitives import (
 )
 from .parts import BLACK, STEEL, Anchors, Builders, Place, generator, lumpy, puff, wisp
 
-_STEAM: Colour = (0.97, 0.97, 0.98)
+_STEAM: Colour = (0.99, 0.99, 1.0)
+_SHADED: Colour = (0.72, 0.74, 0.77)
 
 
 def _steam(kind: str, variant: int, height: float, spread: float, count: int) -> Mesh:
+    """Return wisps that rise and puffs that fill them; some in shade, to be seen on white."""
     random = generator(kind, variant)
     parts = []
     t = np.linspace(0.0, 1.0, 9)
     for k in range(count):
         foot = spread * (k - (count - 1) / 2) / max(count - 1, 1)
-        tall = height * (1.0 if k == count // 2 else random.uniform(0.70, 0.92))
-        sway = random.uniform(0.5, 0.9) * height * 0.09
+        tall = height * (1.0 if k == count // 2 else random.uniform(0.74, 0.95))
+        sway = random.uniform(0.6, 1.0) * height * 0.10
         phase = random.uniform(0, 2 * np.pi)
-        y = foot * (1 + 0.5 * t) + sway * (np.sin(5.2 * t + phase) - np.sin(phase)) * (0.4 + t)
-        x = random.uniform(-0.35, 0.35) * spread + 0.5 * sway * np.sin(4.0 * t + 2 * phase)
+        y = foot * (1 + 0.7 * t) + sway * (np.sin(5.2 * t + phase) - np.sin(phase)) * (0.3 + t)
+        x = 0.4 * spread * (k % 2 - 0.5) + 0.5 * sway * np.sin(4.0 * t + 2 * phase)
         path = np.stack([x, y, t * tall], 1)
-        parts.append(wisp(path, height * random.uniform(0.075, 0.095), _STEAM, belly=0.42))
-    return Mesh.merge(parts)
+        wide = height * random.uniform(0.095, 0.12)
+        parts.append(wisp(path, wide, _SHADED if k % 2 else _STEAM, belly=0.45))
+        parts.append(wisp(path + (0.03, 0, 0), 0.6 * wide, _STEAM, belly=0.5))
+    for k in range(4):
+        share = 0.16 + 0.17 * k
+        radius = height * (0.10 + 0.06 * share)
+        centre = (-0.02, random.uniform(-0.5, 0.5) * (spread + radius) * 0.8, share * height)
+        grey = _SHADED if k % 2 == 0 else _STEAM
+        parts.append(puff([radius * 0.9, radius, 1.35 * radius], centre, grey))
+    mesh = Mesh.merge(parts)
+    return mesh.transformed((0, 0, -float(mesh.bounds[0][2])))
 
 
 def steam_small(variant: int) -> Mesh:
@@ -57,7 +68,7 @@ def smoke(variant: int) -> Mesh:
         radius = 0.055 + 0.15 * share
         away = 0.02 + 0.11 * share
         angle = random.uniform(0, 2 * np.pi)
-        grey = random.uniform(0.36, 0.50) + 0.10 * share
+        grey = random.uniform(0.28, 0.42) + 0.10 * share
         centre = (
             away * np.cos(angle),
             0.06 * np.sin(4 * share + variant) + away * np.sin(angle),
@@ -74,6 +85,10 @@ FLAME_RADIUS = 0.06
 """Radius of the burner's ring of flames, m."""
 
 
+_BLUE: Colour = (0.02, 0.12, 0.60)
+_CYAN: Colour = (0.05, 0.36, 0.62)
+
+
 def gas_flame(_variant: int) -> Mesh:
     """Return a burner's ring of blue flames."""
     parts = []
@@ -84,10 +99,10 @@ def gas_flame(_variant: int) -> Mesh:
         t = np.linspace(0, 1, 6)
         out = FLAME_RADIUS + 0.016 * t * (1.5 - t)
         path = np.stack([out * np.cos(angle), out * np.sin(angle), 0.001 + tall * t], 1)
-        parts.append(wisp(path, 0.0105, (0.05, 0.25, 1.0), Material.FLAME, belly=0.36, sides=6))
+        parts.append(wisp(path, 0.0105, _BLUE, Material.FLAME, belly=0.36, sides=6))
         core = path.copy()
         core[:, 2] = 0.001 + 0.5 * tall * t
-        parts.append(wisp(core, 0.0055, (0.30, 0.75, 1.0), Material.FLAME, belly=0.4, sides=5))
+        parts.append(wisp(core, 0.0055, _CYAN, Material.FLAME, belly=0.4, sides=5))
     return Mesh.merge(parts)
 
 

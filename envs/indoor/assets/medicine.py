@@ -6,7 +6,7 @@ import numpy as np
 
 from ....rendering.mesh import Material, Mesh
 from ....rendering.shapes.lettering import lettering
-from ....rendering.shapes.primitives import Colour, box, capsule, ellipsoid, lathe
+from ....rendering.shapes.primitives import Colour, box, ellipsoid, lathe, paint_where, sweep
 from .parts import WHITE, Builders, generator
 
 _AMBER: Colour = (0.93, 0.38, 0.03)
@@ -59,14 +59,14 @@ def _cap() -> Mesh:
 
 def _pill(random: np.random.Generator, colours: tuple[Colour, Colour], tablet: bool) -> Mesh:
     if tablet:
-        return ellipsoid((0.0065, 0.0065, 0.0034), (0, 0, 0.0034), WHITE, Material.GLOSSY, 10)
-    radius, half = 0.0046, 0.0062
-    whole = [
-        capsule((s * 0.0004, 0, radius), (s * half, 0, radius), radius, radius, colour,
-                Material.GLOSSY, 8)
-        for s, colour in zip((1.0, -1.0), colours, strict=True)
-    ]  # fmt: skip
-    return Mesh.merge(whole).transformed(yaw=random.uniform(0, np.pi))
+        return ellipsoid((0.0065, 0.0065, 0.0034), (0, 0, 0.0034), WHITE, Material.GLOSSY, 8)
+    radius, half = 0.0046, 0.0106
+    along = np.array([-1.0, -0.9, -0.62, 0.0, 0.62, 0.9, 1.0]) * half
+    wide = np.array([0.15, 0.7, 1.0, 1.0, 1.0, 0.7, 0.15]) * radius
+    path = np.stack([along, np.zeros(7), np.full(7, radius)], 1)
+    whole = sweep(path, wide, colours[1], Material.GLOSSY, sides=7)
+    whole = paint_where(whole, lambda m: np.asarray(m[:, 0] > 0), colours[0])
+    return whole.transformed(yaw=random.uniform(0, np.pi))
 
 
 def pill_bottle(variant: int) -> Mesh:
@@ -93,7 +93,7 @@ def pill_bottle(variant: int) -> Mesh:
     parts.append(cap)
     solid = Mesh.merge(parts).vertices[:, :2]
     placed: list[np.ndarray] = []
-    wanted = 18
+    wanted = 16
     for _ in range(4000):
         if len(placed) == wanted:
             break

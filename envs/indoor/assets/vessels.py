@@ -24,15 +24,31 @@ def _glass(variant: int) -> Mesh:
     parts = [
         turned(wall, 24),
         disc(low - 0.002, 0.001, (0, 0, _FOOT), GLASS_TINT, Material.CLEAR, 20, (0, 0, 1)),
-        _ring(high, height, 0.0017, GLASS_EDGE),
+        _ring(high, height, 0.0019, GLASS_EDGE),
+        _ring(high - 0.0006, height - 0.0042, 0.0010, (0.42, 0.50, 0.53)),
         _ring(low - 0.001, 0.002, 0.0022, (0.70, 0.82, 0.86)),
-        _ring(low - 0.002, _FOOT, 0.0012, (0.78, 0.88, 0.91)),
+        _ring(low - 0.002, _FOOT, 0.0013, (0.40, 0.50, 0.54)),
     ]
+    # Lamps and windows show as bright strips along a glass, on both of its sides.
+    for angle, wide in ((0.62, 0.0034), (-0.80, 0.0022), (2.4, 0.0030), (-2.3, 0.0022)):
+        parts.append(_strip(wall, angle, wide))
     return Mesh.merge(parts)
 
 
+def _strip(wall: list[tuple[float, float]], angle: float, width: float) -> Mesh:
+    """Return a bright strip up the outside of a wall."""
+    (low, bottom), (high, top) = wall[0], wall[-1]
+    out, along = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
+    corners = []
+    for share in (0.16, 0.90):
+        radius = low + (high - low) * share + 0.0006
+        for s in (-0.5, 0.5):
+            corners.append([*(out * radius + along * s * width), bottom + (top - bottom) * share])
+    return Mesh.build(corners, [(0, 1, 3), (0, 3, 2)], (0.97, 0.99, 1.0), Material.GLOSSY, 0.0)
+
+
 def _ring(radius: float, z: float, thickness: float, colour: Colour) -> Mesh:
-    ring = torus(radius, thickness, colour, Material.GLOSSY, segments=24, sides=5)
+    ring = torus(radius, thickness, colour, Material.GLOSSY, segments=20, sides=4)
     return ring.transformed((0, 0, z), roll=np.pi / 2)
 
 
@@ -56,7 +72,6 @@ def glass_tipped(variant: int) -> Mesh:
 
 
 def _mouth(variant: int) -> dict[str, Place]:
-    low, high = glass_tipped(variant).bounds
     lip = glass_tipped(variant).vertices
     lip = lip[lip[:, 2] < 0.004]
     return {"mouth": (float(lip[:, 0].max()), 0.0, 0.002)}
@@ -91,7 +106,7 @@ def _mug(colour: Colour, band: Colour | None, inside: Colour) -> Mesh:
     loop = np.stack(
         [
             0 * turn,
-            r - 0.006 + 0.032 * np.cos(turn) ** 0.7 if False else r - 0.002 + 0.030 * np.cos(turn),
+            r - 0.002 + 0.030 * np.cos(turn),
             0.050 + 0.030 * np.sin(turn),
         ],
         1,
