@@ -57,11 +57,13 @@ def bare_feet(person: Person, bones: Skeleton) -> list[Mesh]:
         meshes = [surface(foot, _STEP * u / length, skin, Material.SKIN)]
         for ahead, inner, long, broad in _TOES:
             y, z = -side * inner, drop + broad * 0.82
-            toe = ball((long, broad, broad * 0.84), (ahead, y, z), rosy, Material.SKIN, 7)
-            plate = ball((long * 0.42, broad * 0.62, 0.020),
-                         (ahead + long * 0.42, y, z + broad * 0.66), nail, Material.SKIN, 5)  # fmt: skip
+            toe = ball((long, broad, broad * 0.84), (ahead, y, z), rosy, Material.SKIN, 6)
+            place = (ahead + long * 0.42, y, z + broad * 0.66)
+            plate = ball((long * 0.42, broad * 0.62, 0.020), place, nail, Material.SKIN, 5)
             joint = (ahead - long, 0.0, drop + 0.09)
-            meshes += [_bent(part, joint, bend) for part in (toe, plate)[: 2 if broad > 0.054 else 1]]
+            meshes += [
+                _bent(part, joint, bend) for part in (toe, plate)[: 2 if broad > 0.054 else 1]
+            ]
         merged = Mesh.merge(meshes)
         parts.append(
             Mesh(

@@ -70,11 +70,12 @@ def head(person: Person, bones: Skeleton) -> list[Mesh]:
         # Hair grows below the hat, which is the last part.
         parts[-2] = without_hidden(parts[-2], covers[1], 0.02)
     parts = [head_frame(bones, part) for part in [skin, *parts, *_hat_trim(person)]]
+    slim = 1 - 0.10 * infancy(person)
     neck = frustum(
         bones.on_trunk(-0.008, 0, 0.325),
         bones.head + bones.head_turn @ np.array([-0.06, 0, -0.25]) * bones.head_height,
-        (0.265 - 0.04 * person.woman) * bones.head_height * (1 - 0.12 * youth(person)),
-        (0.235 - 0.02 * person.woman) * bones.head_height,
+        (0.265 - 0.04 * person.woman) * bones.head_height * (1 - 0.12 * youth(person)) * slim,
+        (0.235 - 0.02 * person.woman) * bones.head_height * slim,
         person.skin,
         Material.SKIN,
         10,
@@ -99,9 +100,9 @@ def _face_field(person: Person) -> Field:
     chin = 0.115 - 0.02 * person.woman
     if infancy(person) > 0:
         cheeks = [ellipsoid((0.19, s * 0.155, -0.175), (0.165, 0.155, 0.150)) for s in (1.0, -1.0)]
-        nose = limb((0.34, 0, -0.04), (0.402, 0, -0.118), 0.020, 0.046)
         return blend(
-            [*_skull(young), *cheeks, nose, ellipsoid((0.24, 0, -0.355), (0.10, 0.095, 0.085))], 0.10
+            [*_skull(young), *cheeks, ellipsoid((0.24, 0, -0.355), (0.10, 0.095, 0.085))],
+            0.10,
         )
     jaw = 0.055 if person.face == "alarmed" else 0.0  # the mouth opens downwards
     return blend(
@@ -129,15 +130,21 @@ def _infant_features(person: Person) -> list[Mesh]:
                 ball((0.07, 0.040, 0.110), (-0.04, side * 0.345, -0.07), skin, Material.SKIN, 8)
             )
         parts += [
-            ball((0.035, 0.086, 0.062), (0.330, y, z), _EYE_WHITE, Material.GLOSSY, 10),
+            ball((0.035, 0.086, 0.062), (0.330, y, z), _EYE_WHITE, Material.GLOSSY, 8),
             ball((0.030, 0.054, 0.057), (0.349, y * 0.98, z), _IRIS, Material.GLOSSY, 8),
-            ball((0.006, 0.013, 0.013), (0.377, y * 0.98 - 0.016, z + 0.022), (1.0, 1.0, 1.0), segments=5),
+            ball(
+                (0.006, 0.013, 0.013),
+                (0.377, y * 0.98 - 0.016, z + 0.022),
+                (1.0, 1.0, 1.0),
+                segments=5,
+            ),
             ball((0.030, 0.090, 0.012), (0.338, y, z + 0.060), lid, Material.SKIN, 6),
             ball((0.025, 0.080, 0.015), (0.345, y, z + 0.135), brow, Material.MATTE, 6),
         ]
+    parts.append(ball((0.052, 0.050, 0.042), (0.362, 0.0, -0.115), skin, Material.SKIN, 8))
     parts.append(ball((0.030, 0.072, 0.030), (0.338, 0.0, -0.252), lip, Material.SKIN, 8))
     parts.append(ball((0.020, 0.066, 0.006), (0.353, 0.0, -0.250), dark, Material.SKIN, 6))
-    parts.append(ball((0.012, 0.026, 0.009), (0.418, 0.0, -0.150), dark, Material.SKIN, 6))
+    parts.append(ball((0.012, 0.026, 0.009), (0.402, 0.0, -0.142), dark, Material.SKIN, 6))
     return parts
 
 
@@ -171,13 +178,24 @@ def _features(person: Person) -> list[Mesh]:
         iris = ball((0.03, eye * 0.64, eye * 0.72), (0.356, y, z), _IRIS, Material.GLOSSY, 6)
         arch = ball((0.03, 0.085, 0.021), (0.352, y, z + 0.10), brow, Material.MATTE, 6)
         if alarmed:
-            white = ball((0.036, eye * 1.3, eye * 1.2), (0.334, y, z), _EYE_WHITE, Material.GLOSSY, 8)
+            white = ball(
+                (0.036, eye * 1.3, eye * 1.2), (0.334, y, z), _EYE_WHITE, Material.GLOSSY, 8
+            )
             iris = ball((0.03, eye * 0.58, eye * 0.62), (0.352, y, z), _IRIS, Material.GLOSSY, 6)
-            raised = [(0.375, y * 0.42, z + 0.185), (0.375, y, z + 0.190), (0.335, y * 1.62, z + 0.125)]
+            raised = [
+                (0.375, y * 0.42, z + 0.185),
+                (0.375, y, z + 0.190),
+                (0.335, y * 1.62, z + 0.125),
+            ]
             arch = sweep(raised, (0.014, 0.020, 0.011), brow, Material.MATTE, sides=5)
         parts += [white, iris, arch]
         if person.woman or young > 0.3:  # lashes
-            lid = ball((0.032, eye * 1.3, 0.012), (0.345, y, z + eye * (1.12 if alarmed else 0.72)), _IRIS, segments=6)
+            lid = ball(
+                (0.032, eye * 1.3, 0.012),
+                (0.345, y, z + eye * (1.12 if alarmed else 0.72)),
+                _IRIS,
+                segments=6,
+            )
             parts.append(lid)
         if person.glasses:
             rim = torus(0.092, 0.007, frames, segments=12, sides=3)

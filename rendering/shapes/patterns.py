@@ -10,6 +10,8 @@ from .primitives import F64, Colour, Point
 
 _LIFT = 0.0012
 _DRAWN = 900
+_BENT = 0.75
+"""A patch that would have to bend by more than this, in its radii, spans a fold."""
 
 
 def star(size: float) -> tuple[F64, F64]:
@@ -92,11 +94,9 @@ def patch(
     start = np.asarray(point) + flat[:, :1] * side + flat[:, 1:] * np.cross(n, side)
     reach = float(np.abs(flat).max())
     heights = _heights(mesh, start, n, reach)
-    if heights is None:
+    if heights is None or np.ptp(heights) > _BENT * reach:
         return None
-    return Mesh.build(
-        start + (heights + _LIFT)[:, None] * n, faces, colour, Material.CLOTH, 70.0
-    )
+    return Mesh.build(start + (heights + _LIFT)[:, None] * n, faces, colour, Material.CLOTH, 70.0)
 
 
 def _heights(mesh: Mesh, points: F64, n: F64, reach: float) -> F64 | None:

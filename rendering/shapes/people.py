@@ -8,13 +8,14 @@ and collars are real edges. The maths is ours.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from ..mesh import F32, Material, Mesh
-from .fields import Field, blend, ellipsoid, half_space, limb, surface
 from .feet import bare_feet
+from .fields import Field, blend, ellipsoid, half_space, limb, surface
 from .figures import (
     STEPPING,
     Person,
@@ -34,7 +35,7 @@ from .primitives import ellipsoid as ball
 
 _TRUNK_STEP = np.array([0.034, 0.036, 0.040])
 _SHOE_STEP = 0.030
-_STRIPE_EDGES = (0.15, 0.40, 0.65, 0.90, 1.15, 1.40, 1.65, 1.90)
+_STRIPE_EDGES = (0.20, 0.50, 0.80, 1.10, 1.40, 1.70)
 
 
 def person_mesh(
@@ -110,6 +111,9 @@ def torso_fields(person: Person, bones: Skeleton, grow: float = 0.0) -> list[Fie
         limb((-0.01, 0, 0.30), (-0.006, 0, 0.358), 0.060, 0.042),
     ]
     if infancy(person) > 0:
+        for s in (1.0, -1.0):  # round shoulders, from which the arms grow
+            y = s * float(np.linalg.norm((bones.shoulders[0] - bones.shoulders[1]) / u)) / 2
+            shapes.append(ellipsoid((-0.005, y * 0.97, 0.287), (0.038, 0.034, 0.034)))
         shapes.append(ellipsoid((0.030, 0, 0.075), (0.098, 0.092 * w, 0.100)))
     elif person.woman:
         shapes += [ellipsoid((0.055, s * 0.044, 0.215), (0.040, 0.042, 0.042)) for s in (1.0, -1.0)]
@@ -159,10 +163,15 @@ def _tube(
     if stripes is None:
         return tube
     first = np.min(tube.faces // sides, axis=1).clip(0, len(rings) - 2)
-    middle = np.array([0.5 * (a[0] + b[0]) for a, b in zip(rings[:-1], rings[1:], strict=True)])
+    middle = np.array([0.5 * (a + b) for (a, _), (b, _) in pairwise(rings)])
     inside = np.searchsorted(_STRIPE_EDGES, middle[first]) % 2 == 1
     colours = np.where(inside[:, None], np.float32(stripes), tube.colours)
     return tube.painted(colours)
+
+
+def _stripes(person: Person) -> tuple[Colour | None, int]:
+    """Return the colour of a limb's stripes, if any, and the sides of its tube: they cost rings."""
+    return (person.inner, 8) if person.pattern == "stripes" else (None, 10)
 
 
 def _sleeves(person: Person, bones: Skeleton, cloth: float) -> list[Mesh]:
@@ -171,26 +180,31 @@ def _sleeves(person: Person, bones: Skeleton, cloth: float) -> list[Mesh]:
     thick *= 1 + 0.25 * youth(person)
     thick *= 1 + 0.06 * infancy(person)
     parts = []
+    start = [(-0.11, 0.014), (-0.06, 0.029), (0.06, 0.038)]
+    if infancy(person) > 0:  # the trunk has the shoulders
+        start = [(-0.06, 0.012), (-0.01, 0.027), (0.12, 0.036)]
     for limb_bones in zip(bones.shoulders, bones.elbows, bones.wrists, strict=True):
         if person.sleeves == "short":
-            rings = [(-0.11, 0.014), (-0.06, 0.029), (0.06, 0.038), (0.35, 0.038), (0.64, 0.040)]
+            rings = [*start, (0.35, 0.038), (0.64, 0.040)]
             parts.append(_tube(limb_bones, rings, thick, cloth, person.top, sides=10))
             rings = [(0.50, 0.033), (0.80, 0.030), (1.0, 0.028), (1.2, 0.030), (1.45, 0.029),
                      (1.8, 0.019), (2.0, 0.017)]  # fmt: skip
             parts.append(_tube(limb_bones, rings, thick, 0.0, person.skin, Material.SKIN, 8))
             continue
         if person.bare:
-            rings = [(-0.11, 0.016), (-0.06, 0.030), (0.06, 0.036), (0.40, 0.034), (0.80, 0.031),
-                     (1.0, 0.029), (1.2, 0.031), (1.5, 0.029), (1.85, 0.020), (2.0, 0.019)]  # fmt: skip
+            rings = [*start, (0.40, 0.035), (0.80, 0.031), (1.0, 0.029), (1.2, 0.031),
+                     (1.5, 0.029), (1.85, 0.020), (2.0, 0.019)]  # fmt: skip
             parts.append(_tube(limb_bones, rings, thick, 0.0, person.skin, Material.SKIN, 9))
             continue
         if person.pattern != "none":
             cuff = [(1.80, 0.026), (1.82, 0.031), (1.96, 0.030), (1.98, 0.020)]
             parts.append(_tube(limb_bones, cuff, thick, cloth, person.inner, sides=8))
-        rings = [(-0.11, 0.014), (-0.06, 0.029), (0.06, 0.038), (0.40, 0.037), (0.80, 0.032),
-                 (1.0, 0.033), (1.2, 0.031), (1.6, 0.027), (1.93, 0.024), (2.0, 0.026)]  # fmt: skip
-        stripes = person.inner if person.pattern == "stripes" else None
-        parts.append(_tube(limb_bones, rings, thick, cloth, person.top, sides=10, stripes=stripes))
+        rings = [*start, (0.40, 0.037), (0.80, 0.032), (1.0, 0.033), (1.2, 0.031), (1.6, 0.027),
+                 (1.93, 0.024), (2.0, 0.026)]  # fmt: skip
+        stripes, sides = _stripes(person)
+        parts.append(
+            _tube(limb_bones, rings, thick, cloth, person.top, sides=sides, stripes=stripes)
+        )
     return parts
 
 
@@ -235,15 +249,17 @@ def _collar_ring(person: Person, bones: Skeleton) -> list[Mesh]:
     gap = np.radians(32.0 if wide else 0.0)
     angles = np.linspace(gap, 2 * np.pi - gap, 11)
     neck = (0.047 + 0.010 * young) * (0.92 if person.woman else 1.0)
+    infant = infancy(person)
+    neck, high = neck + 0.009 * infant, 0.358 - 0.004 * infant
     path = np.array(
         [
             bones.on_trunk(
-                -0.006 + neck * np.cos(a), neck * 1.08 * np.sin(a), 0.358 - 0.012 * np.cos(a)
+                -0.006 + neck * np.cos(a), neck * 1.08 * np.sin(a), high - 0.012 * np.cos(a)
             )
             for a in angles
         ]
     )
-    thick = (0.014 if wide else 0.010) * u
+    thick = (0.014 if wide else 0.010 + 0.006 * infant) * u
     return [sweep(path, thick, tuple(c * 0.85 for c in person.top), Material.CLOTH, sides=5)]
 
 
@@ -271,7 +287,7 @@ def _detailed(mesh: Mesh, person: Person, bones: Skeleton) -> Mesh:
         )
     elif person.pattern == "stripes":
         z = bones.pelvis[2]
-        limits = [(z + a * u, z + (a + 0.06) * u) for a in (0.01, 0.13, 0.25)]
+        limits = [(z + a * u, z + (a + 0.07) * u) for a in (0.03, 0.17)]
         mesh = bands(mesh, 2, limits, person.inner)
     elif person.detail == "stripes":
         z = bones.pelvis[2]
@@ -328,13 +344,20 @@ def _nappy(person: Person, bones: Skeleton) -> list[Mesh]:
     puffed = _scaled(hip, u, 0.0).moved(bones.trunk, bones.pelvis)
     stubs = [limb(h, h + (k - h) * 0.26, 0.080 * u, 0.077 * u) for h, k, _ in legs]
     up = bones.trunk[:, 2]
-    field = half_space(blend([puffed, *stubs], 0.03 * u), up, float(up @ bones.on_trunk(0, 0, 0.042)))
+    field = half_space(
+        blend([puffed, *stubs], 0.03 * u), up, float(up @ bones.on_trunk(0, 0, 0.042))
+    )
     seat = surface(field, 0.030 * u, person.bottom)
     tapes = [
-        patch(seat, bones.on_trunk(0.10, s * 0.055, 0.026), bones.trunk @ np.array([0.9, s * 0.45, 0]),
-              dot(0.017 * u, 6), person.inner)
+        patch(
+            seat,
+            bones.on_trunk(0.10, s * 0.055, 0.026),
+            bones.trunk @ np.array([0.9, s * 0.45, 0.0]),
+            dot(0.017 * u, 6),
+            person.inner,
+        )
         for s in (1.0, -1.0)
-    ]  # fmt: skip
+    ]
     rings = [(0.12, 0.056), (0.40, 0.054), (0.70, 0.046), (0.90, 0.041), (1.0, 0.041),
              (1.15, 0.040), (1.40, 0.042), (1.65, 0.035), (1.88, 0.029), (2.0, 0.029)]  # fmt: skip
     plump = u * 1.25 * (0.5 + 0.5 * wide)
@@ -351,12 +374,12 @@ def _pyjamas(person: Person, bones: Skeleton) -> list[Mesh]:
              (1.68, 0.044), (1.73, 0.038)]  # fmt: skip
     cuff = [(1.68, 0.034), (1.69, 0.048), (1.76, 0.047), (1.85, 0.043), (1.86, 0.028)]
     ankle = [(1.70, 0.030), (1.86, 0.029), (2.0, 0.029)]
-    stripes = person.inner if person.pattern == "stripes" else None
+    stripes, sides = _stripes(person)
     trousers = Mesh.merge(
-        [_tube(leg, loose, thick, 0.0, person.bottom, sides=10, stripes=stripes) for leg in legs]
+        [_tube(leg, loose, thick, 0.0, person.bottom, sides=sides, stripes=stripes) for leg in legs]
     )
     parts = [_tube(leg, cuff, thick, 0.0, person.inner, sides=8) for leg in legs]
-    parts += [_tube(leg, ankle, thick, 0.0, person.skin, Material.SKIN, 8) for leg in legs]
+    parts += [_tube(leg, ankle, thick, 0.0, person.skin, Material.SKIN, 6) for leg in legs]
     top, trunk = top_surface(person, bones), trunk_field(person, bones)
     front = bones.trunk[:, 0]
     for z in (0.06, 0.15, 0.24):
