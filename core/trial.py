@@ -53,7 +53,8 @@ class TrialRecord:
         trial: The deterministic part.
         prompt: The text put to the model.
         options: Option ids in the shown order (A first).
-        scene: The scene as JSON values: objects, poses, weather, visible pixels, attempts.
+        scene: The scene as JSON values: objects, poses, weather, visible pixels, attempts; and
+            under ``"recognition"`` how statements were marked, when they were asked.
         raw: The provider's raw reply as JSON values.
         requests: Requests that reached the wire.
         input_tokens: Prompt tokens, if known.
