@@ -27,7 +27,12 @@ def worktop(b: Parts, look: Palette, y: Range, sink: float, rng: np.random.Gener
     """Add the worktop over `y` with a hole for the sink in the middle of `sink`."""
     radius = 0.016 if look.rounded else 0.003
     x0 = COUNTER_FRONT + radius
-    hole = (BASIN_X[0] - 0.006, BASIN_X[1] + 0.006, sink - BASIN_HALF - 0.006, sink + BASIN_HALF + 0.006)
+    hole = (
+        BASIN_X[0] - 0.006,
+        BASIN_X[1] + 0.006,
+        sink - BASIN_HALF - 0.006,
+        sink + BASIN_HALF + 0.006,
+    )
     origin, u, v = (0.0, 0.0, COUNTER_TOP), (1, 0, 0), (0, 1, 0)
     if look.top_material == Material.WOOD:
         pieces, tints = _staves((x0, 0.0), y, hole, look.top, rng)
@@ -99,7 +104,7 @@ def sink(b: Parts, look: Palette, middle: float) -> None:
     top = COUNTER_TOP
 
     def ring(grow: float, z: float, radius: float) -> np.ndarray:
-        flat = rounded_rectangle(hx + grow, hy + grow, radius)
+        flat = rounded_rectangle(hx + grow, hy + grow, radius, 6)
         return np.column_stack([flat[:, 0] + x, flat[:, 1] + middle, np.full(len(flat), z)])
 
     depth = BASIN_DEPTH
@@ -137,9 +142,7 @@ def _tap(b: Parts, look: Palette, middle: float) -> None:
     rise, bend = COUNTER_TOP + 0.22, 0.095
     arc = np.linspace(0.0, np.pi, 10)
     path = [(foot[0], middle, COUNTER_TOP + 0.06), (foot[0], middle, rise - 0.03)]
-    path += [
-        (foot[0] - bend * (1 - np.cos(t)), middle, rise + bend * np.sin(t)) for t in arc
-    ]
+    path += [(foot[0] - bend * (1 - np.cos(t)), middle, rise + bend * np.sin(t)) for t in arc]
     tip = (foot[0] - 2 * bend, middle, rise - 0.045)
     path.append(tip)
     b.add(sweep(path, 0.012, metal, Material.METAL, sides=10))
@@ -165,13 +168,21 @@ def _trap(b: Parts, x: float, middle: float, top: float) -> None:
     path = [(x, middle, top - 0.02), (x, middle, top - 0.10)]
     path += [(x + bend * (1 - np.cos(t)), middle, low - bend * np.sin(t)) for t in turn]
     back = x + 2 * bend
-    path += [(back, middle, low + 0.05), (back + 0.02, middle, low + 0.075), (-0.06, middle, low + 0.08)]
+    path += [
+        (back, middle, low + 0.05),
+        (back + 0.02, middle, low + 0.075),
+        (-0.06, middle, low + 0.08),
+    ]
     grey = shade(WHITE, 0.9)
     b.add(sweep(path, 0.021, grey, Material.GLOSSY, sides=10))
     for z in (top - 0.03, low + 0.01):
         b.add(cylinder((x, middle, z), (x, middle, z + 0.035), 0.029, grey, Material.GLOSSY, 12))
     for side, colour in ((-0.09, (0.55, 0.20, 0.18)), (0.09, (0.22, 0.32, 0.50))):
-        hose = [(-0.085, middle + side / 3, top), (-0.11, middle + side, 0.5), (-0.09, middle + side, 0.36)]
+        hose = [
+            (-0.085, middle + side / 3, top),
+            (-0.11, middle + side, 0.5),
+            (-0.09, middle + side, 0.36),
+        ]
         b.add(sweep(hose, 0.007, shade(STEEL, 0.85), Material.METAL, sides=6))
         b.add(cylinder((-0.105, middle + side, 0.345), (-0.13, middle + side, 0.345), 0.016, colour,
                        Material.GLOSSY, 8))  # fmt: skip

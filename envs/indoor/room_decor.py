@@ -14,6 +14,8 @@ from .room_shell import REVEAL, SILL_TOP
 from .room_units import FRIDGE_FRONT
 
 _WOODEN: RGB = (0.62, 0.46, 0.30)
+_SPREAD = 0.10
+"""How far a plant's leaves reach to a side, m."""
 
 
 def decorate(
@@ -24,7 +26,7 @@ def decorate(
     turn = -1.0 if plan.mirrored else 1.0
     x = 0.5 * REVEAL - 0.05
     if plan.number in (0, 3):
-        plant(b, (x, sink.middle + 0.22 * turn, SILL_TOP), look.pots, rng, tall=plan.number == 3)
+        plant(b, (x, sink.middle + 0.23 * turn, SILL_TOP), look.pots, rng, tall=plan.number == 3)
     if plan.number == 1:
         for k, height in enumerate((0.13, 0.10, 0.08)):
             jar(b, (x, sink.middle - (0.13 + 0.085 * k) * turn, SILL_TOP), height, look.pots)
@@ -43,7 +45,12 @@ def decorate(
 
 
 def plant(
-    b: Parts, at: tuple[float, float, float], pot: RGB, rng: np.random.Generator, *, tall: bool = False
+    b: Parts,
+    at: tuple[float, float, float],
+    pot: RGB,
+    rng: np.random.Generator,
+    *,
+    tall: bool = False,
 ) -> None:
     """Add a potted plant with pointed leaves."""
     rim = [(0.0, 0.0), (0.036, 0.0), (0.048, 0.075), (0.052, 0.078), (0.052, 0.092), (0.046, 0.092),
@@ -69,9 +76,9 @@ def plant(
                   (first + 1, first + 4, first + 2), (first + 2, first + 4, first + 3)]  # fmt: skip
         tint = shade((0.30, 0.44, 0.20), float(rng.uniform(0.75, 1.25)))
         tints += [tint] * 4
-    x_limit = REVEAL - 0.07  # leaves keep off the pane
     points = np.array(vertices) + np.array(at)
-    points[:, 0] = np.minimum(points[:, 0], x_limit)
+    points[:, 0] = np.minimum(points[:, 0], REVEAL - 0.07)  # leaves keep off pane and reveal
+    points[:, 1] = np.clip(points[:, 1], at[1] - _SPREAD, at[1] + _SPREAD)
     b.add(Mesh.build(points, faces, tints, Material.MATTE, 50.0))
 
 

@@ -16,7 +16,7 @@ Grip = Literal["left", "right", "top", "none"]
 """Where a front is gripped, seen from the room: doors at a side, drawers at the top."""
 
 THICKNESS = 0.018
-GAP = 0.0025
+GAP = 0.002
 """Of the joint on each side of a front, m."""
 
 _EDGE = 0.0025

@@ -43,7 +43,9 @@ def cells(a: Range, b: Range, step: float, hole: Cell | None = None) -> list[Cel
     ]
 
 
-def rounded_rectangle(half_x: float, half_y: float, radius: float, steps: int = 4) -> npt.NDArray[np.float64]:
+def rounded_rectangle(
+    half_x: float, half_y: float, radius: float, steps: int = 4
+) -> npt.NDArray[np.float64]:
     """Return the outline of a rectangle with round corners, `n x 2`, counter-clockwise."""
     quarter = np.linspace(0.0, np.pi / 2, steps + 1)
     parts = []

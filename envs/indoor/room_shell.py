@@ -6,7 +6,7 @@ import numpy as np
 
 from ...rendering.mesh import Material
 from ...rendering.shapes.primitives import ellipsoid, rounded_box
-from ..driving.town_parts import RGB, shade
+from ..driving.town_parts import shade
 from .layout import CEILING, COUNTER_TOP, ROOM_FRONT, UPPER_BOTTOM, UPPER_TOP, Layout, Unit
 from .room_counter import UPSTAND
 from .room_palettes import STEEL, WHITE, Palette
@@ -49,7 +49,9 @@ def shell(b: Parts, look: Palette, plan: Layout, rng: np.random.Generator) -> No
     _skirting(b, plan)
     _entrance(b)
     b.add(
-        ellipsoid((0.19, 0.19, 0.05), (-1.5, 0.0, CEILING), (0.62, 0.60, 0.56), Material.EMISSIVE, 20)
+        ellipsoid(
+            (0.19, 0.19, 0.05), (-1.5, 0.0, CEILING), (0.62, 0.60, 0.56), Material.EMISSIVE, 20
+        )
     )
 
 
@@ -149,22 +151,28 @@ def window(b: Parts, look: Palette, sink: Unit) -> None:
 
 
 def _garden(b: Parts, middle: float, look: Palette) -> None:
-    """Add what is seen through the window: lawn, hedge, trees and a pale sky, all still and far."""
+    """Add what is seen through the window: a strip of lawn, a hedge, shrubs and a pale sky.
+
+    All of it is near, so that it is small: rooms are cut fine for their shade.
+    """
     rng = np.random.default_rng([len(look.handle), int(1000 * look.wall[2]), 31])
-    sky: RGB = (0.60, 0.66, 0.72)
-    b.plain(18.0, (middle - 26.0, middle + 26.0), (1.0, 30.0), sky, Material.EMISSIVE)
-    b.sheet((0, 0, 0), (1, 0, 0), (0, 1, 0), [(0.4, 15.0, middle - 25.0, middle + 25.0)],
+    wide = (middle - 4.2, middle + 4.2)
+    b.plain(2.7, wide, (1.2, 3.9), (0.60, 0.66, 0.72), Material.EMISSIVE)
+    b.sheet((0, 0, 0.85), (1, 0, 0), (0, 1, 0), [(0.3, 1.6, middle - 2.4, middle + 2.4)],
             (0.66, 0.74, 0.48), Material.GRASS)  # fmt: skip
-    b.plain(17.0, (middle - 26.0, middle + 26.0), (0.0, 2.6), (0.62, 0.68, 0.60), Material.MATTE)
-    b.box((10.0, middle - 26.0, 0.0), (10.6, middle + 26.0, 1.55), (0.60, 0.68, 0.47),
-          Material.FOLIAGE, skip="-z +x")  # fmt: skip
-    for place in np.linspace(-11.0, 11.0, 10):
-        y = middle + float(place + rng.uniform(-0.9, 0.9))
-        x = float(rng.uniform(12.0, 14.0))
-        tint = shade((0.64, 0.72, 0.50), float(rng.uniform(0.85, 1.1)))
-        height = float(rng.uniform(2.0, 3.1))
-        for _ in range(7):
+    b.plain(1.6, wide, (0.8, 1.5), (0.62, 0.69, 0.47), Material.FOLIAGE)
+    b.sheet((0, 0, 1.5), (1, 0, 0), (0, 1, 0), [(1.6, 2.0, *wide)], (0.66, 0.74, 0.50),
+            Material.FOLIAGE)  # fmt: skip
+    for place in np.linspace(-3.6, 3.6, 9):
+        y = middle + float(place + rng.uniform(-0.25, 0.25))
+        tint = shade((0.64, 0.71, 0.50), float(rng.uniform(0.85, 1.12)))
+        top = float(rng.uniform(1.62, 2.15))
+        for _ in range(9):
             spot = rng.uniform(-1.0, 1.0, 3)
-            r = float(rng.uniform(0.55, 0.95))
-            centre = (x + 0.4 * spot[0], y + 1.1 * spot[1], height + 0.75 * spot[2])
-            b.add(ellipsoid((r, r, 0.85 * r), centre, tint, Material.FOLIAGE, 10))
+            r = float(rng.uniform(0.13, 0.22))
+            centre = (
+                2.3 + 0.1 * spot[0],
+                y + 0.28 * spot[1],
+                max(1.45, top - 0.25 * (1.0 + spot[2])),
+            )
+            b.add(ellipsoid((r, r, 0.9 * r), centre, tint, Material.FOLIAGE, 8))

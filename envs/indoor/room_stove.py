@@ -121,9 +121,15 @@ def oven(b: Parts, look: Palette, unit: Unit) -> None:
 
 
 def _knob(b: Parts, x: float, y: float, z: float, colour: tuple[float, float, float]) -> None:
-    b.add(cylinder((x + 0.001, y, z), (x - 0.004, y, z), 0.023, shade(colour, 0.6), Material.METAL, 16))
+    b.add(
+        cylinder(
+            (x + 0.001, y, z), (x - 0.004, y, z), 0.023, shade(colour, 0.6), Material.METAL, 16
+        )
+    )
     b.add(cylinder((x, y, z), (x - 0.024, y, z), 0.018, colour, Material.METAL, 16))
-    b.box((x - 0.0265, y - 0.002, z - 0.002), (x - 0.023, y + 0.002, z + 0.017), IRON, Material.MATTE)
+    b.box(
+        (x - 0.0265, y - 0.002, z - 0.002), (x - 0.023, y + 0.002, z + 0.017), IRON, Material.MATTE
+    )
 
 
 def hood(b: Parts, look: Palette, unit: Unit) -> None:

@@ -43,7 +43,9 @@ def base_unit(b: Parts, look: Palette, unit: Unit) -> None:
     if unit.kind == "sink":
         _open_cabinet(b, look, y)
         return
-    b.front(_CARCASS, y, (PLINTH_HEIGHT, FRONTS_TOP + 0.004), shade(look.inside, 0.35), Material.MATTE)
+    b.front(
+        _CARCASS, y, (PLINTH_HEIGHT, FRONTS_TOP + 0.004), shade(look.fronts, 0.5), Material.MATTE
+    )
     if unit.kind == "drawers":
         heights = np.cumsum([FRONTS_BOTTOM, 0.30, 0.275])
         levels = [float(h) for h in heights] + [FRONTS_TOP]
@@ -55,9 +57,7 @@ def base_unit(b: Parts, look: Palette, unit: Unit) -> None:
         _pair(b, look, CABINET_FRONT, y, (FRONTS_BOTTOM, split), look.fronts, low=False)
 
 
-def _pair(
-    b: Parts, look: Palette, x: float, y: Range, z: Range, colour: RGB, *, low: bool
-) -> None:
+def _pair(b: Parts, look: Palette, x: float, y: Range, z: Range, colour: RGB, *, low: bool) -> None:
     """Add two doors that meet in the middle."""
     middle = 0.5 * (y[0] + y[1])
     front(b, look, x, (middle, y[1]), z, "right", colour=colour, low=low)
@@ -119,7 +119,7 @@ def wall_unit(b: Parts, look: Palette, y: Range, *, open_share: float = 0.0) -> 
     closed = (split, y[1])
     b.box((x + THICKNESS + 0.002, closed[0], z[0]), (0.0, closed[1], z[1]), look.uppers,
           _lacquer(look), skip="-x +x")  # fmt: skip
-    b.front(x + THICKNESS + 0.002, closed, z, shade(look.inside, 0.35), Material.MATTE)
+    b.front(x + THICKNESS + 0.002, closed, z, shade(look.uppers, 0.5), Material.MATTE)
     if open_share <= 0.0:
         _pair(b, look, x, y, z, look.uppers, low=True)
         return None
@@ -153,7 +153,7 @@ def fridge(b: Parts, look: Palette, unit: Unit) -> None:
           finish, skip="+x -y +y")  # fmt: skip
     _pair(b, look, CABINET_FRONT, inner, (OVER_FRIDGE, UPPER_TOP), tint, low=True)
     # A dark gap round the body.
-    b.front(-0.55, inner, (0.0, OVER_FRIDGE), (0.05, 0.05, 0.05), Material.MATTE)
+    b.front(-0.55, inner, (0.0, OVER_FRIDGE), (0.10, 0.10, 0.10), Material.MATTE)
     body = (inner[0] + 0.006, inner[1] - 0.006)
     middle, width = 0.5 * (body[0] + body[1]), body[1] - body[0]
     b.box((FRIDGE_FRONT + 0.06, body[0] + 0.004, 0.0), (-0.5, body[1] - 0.004, 0.05),
