@@ -23,7 +23,8 @@ _ROWS, _COLUMNS = 28, 14
 _THICK = 0.003
 
 # The cloth's course (x, z) over the edge.
-_COURSE = np.array([(-_BACK, 0.005), (-0.012, 0.005), (-0.002, 0.004), (0.006, -0.001), (0.010, -0.010),
+_COURSE = np.array([(-_BACK, 0.005), (-0.012, 0.005), (-0.002, 0.004), (0.006, -0.001),
+(0.010, -0.010),
                     (0.012, -0.030), (0.012, -_DROP)])  # fmt: skip
 
 
@@ -50,7 +51,7 @@ def _sheet(variant: int) -> F64:
 
 
 def _pattern(kind: str, colour: Colour, ground: Colour) -> F64:
-    """Return the colours of the cells, `rows x columns x 3`."""
+    """Return the colours of the cells' halves, `2 x rows x columns x 3`."""
     row, column = np.indices((_ROWS, _COLUMNS))
     if kind == "striped":
         share = np.where(column % 4 < 2, 1.0, 0.0)
@@ -58,31 +59,38 @@ def _pattern(kind: str, colour: Colour, ground: Colour) -> F64:
     else:
         share = 0.5 * ((row // 2 % 2) + (column // 2 % 2))
     mixed = share[..., None] * np.asarray(colour) + (1 - share[..., None]) * np.asarray(ground)
-    return np.asarray(mixed)
+    return np.asarray(np.stack([mixed, mixed]))
 
 
 def _cloth(points: F64, colours: F64, keep: F64 | None = None, glow: F64 | None = None) -> Mesh:
-    """Return the sheet's two sides; cells not kept are holes, glowing ones shine."""
+    """Return the sheet's two sides.
+
+    Args:
+        points: `rows + 1 x columns + 1 x 3`, m.
+        colours: Of the lower and the upper half of each cell, `2 x rows x columns x 3`.
+        keep: `rows x columns`: cells that are there.
+        glow: `2 x rows x columns`: halves that shine.
+    """
     columns = points.shape[1]
     corner = np.arange(_ROWS)[:, None] * columns + np.arange(_COLUMNS)[None, :]
     kept = np.ones((_ROWS, _COLUMNS), bool) if keep is None else keep.astype(bool)
     a = corner[kept]
-    quads = np.concatenate(
+    halves = np.concatenate(
         [np.stack([a, a + columns, a + columns + 1], 1), np.stack([a, a + columns + 1, a + 1], 1)]
     )
-    paint = np.tile(colours[kept], (2, 1))
+    paint = colours[:, kept].reshape(-1, 3)
     sides = []
-    upper = Mesh.build(points.reshape(-1, 3), quads, paint, Material.CLOTH, 70.0)
+    upper = Mesh.build(points.reshape(-1, 3), halves, paint, Material.CLOTH, 70.0)
     normal = np.zeros((len(upper.vertices), 3))
     np.add.at(normal, upper.faces.ravel(), upper.normals.reshape(-1, 3))
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-9)
     below = points.reshape(-1, 3) - _THICK * normal
     below[:, 2] = np.where(below[:, 0] < 0, np.maximum(below[:, 2], 0.0005), below[:, 2])
-    lower = Mesh.build(below, quads[:, ::-1], paint * 0.8, Material.CLOTH, 70.0)
+    lower = Mesh.build(below, halves[:, ::-1], paint * 0.8, Material.CLOTH, 70.0)
     for side in (upper, lower):
         materials = side.materials.copy()
         if glow is not None:
-            materials[np.tile(glow.astype(bool)[kept], 2)] = int(Material.EMISSIVE)
+            materials[glow[:, kept].ravel().astype(bool)] = int(Material.EMISSIVE)
         sides.append(Mesh(side.vertices, side.faces, side.colours, materials, side.normals))
     return Mesh.merge(sides)
 
@@ -101,18 +109,23 @@ def towel_burning(variant: int) -> Mesh:
     """Return the towel charred, with tall orange flames on it."""
     random = generator("towel_burning", variant)
     points = _sheet(variant)
-    middle = 0.25 * (points[1:, 1:] + points[:-1, 1:] + points[1:, :-1] + points[:-1, :-1])
-    away = np.linalg.norm((middle - _FIRE) * (1.0, 1.3, 0.8), axis=-1)
-    away = away + random.normal(0, 0.012, away.shape)
+    here, beside = points[:-1, :-1], points[:-1, 1:]
+    below, across = points[1:, :-1], points[1:, 1:]
+    middle = np.stack([here + below + across, here + across + beside]) / 3
+    # The char's border is ragged: waves, and a little for each half cell.
+    ragged = 0.014 * np.sin(60 * middle[..., 1] + 40 * middle[..., 2] + variant)
+    ragged += random.normal(0, 0.004, middle.shape[:-1])
+    away = np.linalg.norm((middle - _FIRE) * (1.0, 1.3, 0.8), axis=-1) + ragged
     colours = _pattern(*TOWELS[variant])
-    black = np.array([0.035, 0.03, 0.028]) + 0.03 * random.random((*away.shape, 1))
+    black = np.array([0.035, 0.03, 0.028]) + 0.02 * random.random((*away.shape, 1))
     brown = np.array([0.27, 0.13, 0.05])
-    colours = np.where((away < 0.205)[..., None], 0.35 * colours + 0.65 * brown, colours)
-    colours = np.where((away < 0.175)[..., None], black, colours)
-    embers = (away >= 0.158) & (away < 0.175) & (random.random(away.shape) < 0.4)
+    colours = np.where((away < 0.195)[..., None], 0.4 * colours + 0.6 * brown, colours)
+    colours = np.where((away < 0.180)[..., None], 0.1 * colours + 0.6 * brown, colours)
+    colours = np.where((away < 0.165)[..., None], black, colours)
+    embers = (away >= 0.155) & (away < 0.168) & (random.random(away.shape) < 0.5)
     colours = np.where(embers[..., None], np.array([0.86, 0.22, 0.02]), colours)
-    keep = ~((away < 0.15) & (random.random(away.shape) < 0.10))
-    keep[-1] = random.random(_COLUMNS) < 0.6
+    keep = np.ones(away.shape[1:], bool)
+    keep[-1] = random.random(_COLUMNS) < 0.5
     return Mesh.merge([_cloth(points, colours, keep, embers), _flames(random)])
 
 
@@ -128,7 +141,8 @@ def _flames(random: np.random.Generator) -> Mesh:
         lean = -0.25 * y
         base = -0.03 if x > -0.005 else 0.0
         path = np.stack(
-            [x + 0.4 * sway * np.sin(5 * t + phase), y + lean * t + sway * (np.sin(5.5 * t + phase) - np.sin(phase)) * t,
+            [x + 0.4 * sway * np.sin(5 * t + phase),
+            y + lean * t + sway * (np.sin(5.5 * t + phase) - np.sin(phase)) * t,
              base + (tall - base) * t], 1,
         )  # fmt: skip
         wide = random.uniform(0.034, 0.043)

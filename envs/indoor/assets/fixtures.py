@@ -39,7 +39,8 @@ def extinguisher(_variant: int) -> Mesh:
     word = draped(
         lettering("FIRE", 0.040, _RED).transformed((r + 0.01, 0, 0.212)), body, (-1, 0, 0)
     )
-    flame = [(0.0, 0.0), (0.020, 0.008), (0.024, 0.026), (0.010, 0.046), (0.004, 0.064), (-0.006, 0.046),
+    flame = [(0.0, 0.0), (0.020, 0.008), (0.024, 0.026), (0.010, 0.046), (0.004, 0.064),
+    (-0.006, 0.046),
              (-0.010, 0.036), (-0.020, 0.030), (-0.022, 0.012)]  # fmt: skip
     mark = extrude(flame, 0.004, (0.95, 0.42, 0.05)).transformed(
         (r + 0.0015, 0.0, 0.105), yaw=np.pi / 2
@@ -53,16 +54,20 @@ def extinguisher(_variant: int) -> Mesh:
         box((0.050, 0.034, 0.022), (0.006, 0, top + 0.038), BLACK, Material.GLOSSY),
         disc(0.015, 0.012, (0.026, 0.0, top + 0.012), WHITE, Material.GLOSSY, 14),
         disc(0.009, 0.014, (0.026, 0.0, top + 0.012), (0.15, 0.60, 0.20), Material.MATTE, 10),
-        extrude([(-0.02, 0.046), (0.085, 0.036), (0.098, 0.030), (0.096, 0.040), (0.080, 0.048), (-0.02, 0.056)],
+        extrude([(-0.02, 0.046), (0.085, 0.036), (0.098, 0.030), (0.096, 0.040), (0.080, 0.048),
+        (-0.02, 0.056)],
                 0.028, BLACK, Material.GLOSSY).transformed((0, 0, top)),
-        extrude([(-0.02, 0.062), (0.060, 0.082), (0.100, 0.078), (0.100, 0.088), (0.058, 0.094), (-0.02, 0.076)],
+        extrude([(-0.02, 0.062), (0.060, 0.082), (0.100, 0.078), (0.100, 0.088), (0.058, 0.094),
+        (-0.02, 0.076)],
                 0.028, _RED, Material.GLOSSY).transformed((0, 0, top)),
         cylinder((-0.008, 0, top + 0.04), (-0.008, 0, top + 0.07), 0.008, STEEL, Material.METAL, 8),
     ]  # fmt: skip
     turn = np.linspace(0, 1, 14)
     hose = np.stack(
-        [0.02 + 0.03 * np.sin(np.pi * turn), -0.02 - (r + 0.006) * np.clip(2.2 * turn, 0, 1) ** 0.8 * 0.9 - 0.006,
-         top + 0.030 + 0.03 * np.sin(np.pi * np.minimum(turn * 2.2, 1)) - 0.27 * np.clip(turn * 1.25 - 0.25, 0, 1)], 1,
+        [0.02 + 0.03 * np.sin(np.pi * turn),
+        -0.02 - (r + 0.006) * np.clip(2.2 * turn, 0, 1) ** 0.8 * 0.9 - 0.006,
+         top + 0.030 + 0.03 * np.sin(np.pi * np.minimum(turn * 2.2,
+         1)) - 0.27 * np.clip(turn * 1.25 - 0.25, 0, 1)], 1,
     )  # fmt: skip
     head.append(sweep(hose, 0.011, BLACK, Material.GLOSSY, sides=8))
     end = hose[-1]

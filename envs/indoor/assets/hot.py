@@ -37,7 +37,7 @@ def _steam(kind: str, variant: int, height: float, spread: float, count: int) ->
         path = np.stack([x, y, t * tall], 1)
         wide = height * random.uniform(0.095, 0.12)
         parts.append(wisp(path, wide, _SHADED if k % 2 else _STEAM, belly=0.45))
-        parts.append(wisp(path + (0.03, 0, 0), 0.6 * wide, _STEAM, belly=0.5))
+        parts.append(wisp(path + np.array([0.03, 0.0, 0.0]), 0.6 * wide, _STEAM, belly=0.5))
     for k in range(4):
         share = 0.16 + 0.17 * k
         radius = height * (0.10 + 0.06 * share)
@@ -95,11 +95,11 @@ def gas_flame(_variant: int) -> Mesh:
     count = 16
     for k in range(count):
         angle = 2 * np.pi * k / count
-        tall = 0.046 + 0.007 * ((k * 7) % 5 - 2) / 2
+        tall = 0.050 + 0.007 * ((k * 7) % 5 - 2) / 2
         t = np.linspace(0, 1, 6)
         out = FLAME_RADIUS + 0.016 * t * (1.5 - t)
         path = np.stack([out * np.cos(angle), out * np.sin(angle), 0.001 + tall * t], 1)
-        parts.append(wisp(path, 0.0105, _BLUE, Material.FLAME, belly=0.36, sides=6))
+        parts.append(wisp(path, 0.0120, _BLUE, Material.FLAME, belly=0.36, sides=6))
         core = path.copy()
         core[:, 2] = 0.001 + 0.5 * tall * t
         parts.append(wisp(core, 0.0055, _CYAN, Material.FLAME, belly=0.4, sides=5))
@@ -131,7 +131,8 @@ def pan(variant: int) -> Mesh:
     )  # fmt: skip
     rim = torus(r - 0.001, 0.0022, STEEL, Material.METAL, segments=32, sides=5)
     x, _, z = _HANDLE_END
-    grip = [(r + 0.035, 0, 0.054), (r + 0.08, 0, 0.063), (r + 0.14, 0, 0.073), (x - 0.006, 0, z - 0.002),
+    grip = [(r + 0.035, 0, 0.054), (r + 0.08, 0, 0.063), (r + 0.14, 0, 0.073),
+    (x - 0.006, 0, z - 0.002),
             (x, 0, z)]  # fmt: skip
     parts = [
         shell,

@@ -115,7 +115,9 @@ def _rotation(variant: int) -> np.ndarray:
 
 
 def outlet_exposed(variant: int) -> Mesh:
-    """Return a hole in the plaster out of which two sockets hang on their wires, without a plate."""
+    """Return a hole in the plaster out of which two sockets hang on their wires,
+    without a plate.
+    """
     random = generator("outlet_exposed", variant)
     roll, yaw, colour = EXPOSED[variant]
     parts = [box((0.002, 0.15, 0.14), (0.001, 0, 0), (0.02, 0.018, 0.016)), _torn(random)]
@@ -128,7 +130,8 @@ def outlet_exposed(variant: int) -> Mesh:
         box((0.002, 0.026, 0.150), (-0.010, 0, 0), STEEL, Material.METAL),
         box((0.026, 0.040, 0.104), (-0.022, 0, 0), BLACK),
         *(_socket(colour).transformed((0, 0, z)) for z in (-_APART, _APART)),
-        *(cylinder((-0.020, s * 0.019, z), (-0.020, s * 0.025, z), 0.005, _COPPER, Material.METAL, 8)
+        *(cylinder((-0.020, s * 0.019, z), (-0.020, s * 0.025, z),
+        0.005, _COPPER, Material.METAL, 8)
           for s in (-1.0, 1.0) for z in (-0.02, 0.02)),
     ]  # fmt: skip
     parts.append(Mesh.merge(hung).transformed(_HUNG, yaw=yaw, roll=roll))

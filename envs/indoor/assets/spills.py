@@ -12,7 +12,7 @@ from ....rendering.mesh import Material, Mesh
 from ....rendering.shapes.primitives import Colour, ellipsoid, sweep
 from .parts import COFFEE, Builders, generator, lumpy, pool
 
-WATER: Colour = (0.70, 0.84, 0.93)
+WATER: Colour = (0.60, 0.78, 0.90)
 _DEEP = 0.0035  # m
 _FALL = 0.15  # m: how far the longest run hangs
 

@@ -65,7 +65,7 @@ def _lean(variant: int) -> float:
 
 def glass_tipped(variant: int) -> Mesh:
     """Return a tumbler on its side; it opens towards +x."""
-    height, low, _ = GLASSES[variant]
+    height = GLASSES[variant][0]
     pitch = np.pi / 2 - _lean(variant)
     mesh = _glass(variant).transformed((0, 0, -height / 2)).transformed(pitch=pitch)
     return mesh.transformed((0, 0, -float(mesh.vertices[:, 2].min())))
