@@ -6,12 +6,14 @@ Foreign code never runs: no custom pipelines, and weights are read from safetens
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import os
 import re
 import threading
 from collections.abc import Mapping
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +47,7 @@ LONGEST = 3600.0
 
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
 class DiffusersPictures:
@@ -104,8 +106,6 @@ class DiffusersPictures:
 
     def identity(self) -> Mapping[str, Any]:
         """Return the weights' digest or id, the settings and the libraries' versions."""
-        from importlib.metadata import version
-
         if self.folder is not None:
             # The path is no part of it: the same files elsewhere are the same model.
             weights = {"weights_sha256": _folder_digest(self.folder)}
@@ -118,7 +118,7 @@ class DiffusersPictures:
             **weights,
             "parameters": {**settings, "dtype": self._dtype()},
             "device": self._device().partition(":")[0],
-            "versions": {name: version(name) for name in ("diffusers", "torch")},
+            "versions": {name: _version(name) for name in ("diffusers", "torch")},
         }
 
     def draw(self, request: PictureRequest) -> DrawnPicture:
@@ -188,11 +188,13 @@ class DiffusersPictures:
     def _loaded(self) -> Any:
         if self._pipeline is None:
             import torch
-            from diffusers import AutoPipelineForText2Image
+
+            # By name: type checkers run without it.
+            library: Any = importlib.import_module("diffusers")
 
             place = str(self.folder) if self.folder is not None else self.spec.place
             try:
-                pipeline = AutoPipelineForText2Image.from_pretrained(
+                pipeline = library.AutoPipelineForText2Image.from_pretrained(
                     place,
                     torch_dtype=getattr(torch, self._dtype()),
                     use_safetensors=True,
@@ -213,6 +215,13 @@ class DiffusersPictures:
     def _dtype(self) -> str:
         asked = self.options.get("dtype")
         return str(asked) if asked else "float32" if self._device() == "cpu" else "bfloat16"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def _secrets() -> tuple[str, ...]:

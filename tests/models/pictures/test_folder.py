@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from vlmfail.core import Picture, UsageError
+from vlmfail.models.pictures.sources import PictureRequest, UndrawnPictureError, make_source
+
+
+def save(path, shade=0, size=(12, 9)):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.full((size[1], size[0], 3), shade, np.uint8)).save(path)
+    return path
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A folder with two sets: three pictures of one, one of the other."""
+    root = tmp_path / "mine"
+    for shade, name in enumerate(("a.png", "b.JPG", "c.webp")):
+        save(root / "toddler+knife_edge" / name, 60 * shade)
+    save(root / "kitchen" / "only.png", 200)
+    (root / "kitchen" / "notes.txt").write_text("no picture")
+    (root / "kitchen" / ".hidden.png").write_text("no picture")
+    (root / ".cache").mkdir()
+    return root
+
+
+def ask(source, ids, trial=0, run_seed=0):
+    return source.draw(PictureRequest(ids, "", trial, run_seed, trial))
+
+
+def test_a_set_has_the_pictures_of_its_folder_whatever_the_order_of_its_name(root, catalogue):
+    source = make_source(f"folder:{root}", catalogue)
+    drawn = [ask(source, ("knife_edge", "toddler"), trial) for trial in range(6)]
+    files = [each.record["file"] for each in drawn]
+    assert sorted(files[:3]) == sorted(
+        f"toddler+knife_edge/{name}" for name in ("a.png", "b.JPG", "c.webp")
+    ), "each once before any comes twice"
+    assert files[3:] == files[:3]
+    assert drawn[0].picture == Picture.from_file(root / files[0])
+    again = [ask(make_source(f"folder:{root}", catalogue), ("knife_edge", "toddler"), trial)
+             for trial in range(6)]  # fmt: skip
+    assert [each.picture for each in again] == [each.picture for each in drawn]
+
+
+def test_another_run_seed_may_take_another_order(root, catalogue):
+    source = make_source(f"folder:{root}", catalogue)
+    orders = {
+        tuple(ask(source, ("knife_edge", "toddler"), t, seed).record["file"] for t in range(3))
+        for seed in range(12)
+    }
+    assert len(orders) > 1
+
+
+def test_a_set_without_pictures_is_undrawn_and_not_tried_again(root, catalogue):
+    source = make_source(f"folder:{root}", catalogue)
+    with pytest.raises(UndrawnPictureError, match=r"no picture of stove_on .*2 sets"):
+        ask(source, ("stove_on",))
+    assert source.varies is False
+
+
+@pytest.mark.parametrize("kind", ["json", "csv"])
+def test_an_index_names_files_anywhere_below(root, kind, catalogue):
+    rows = [("knife_edge+toddler", "kitchen/only.png"), ("stove_on", "toddler+knife_edge/a.png")]
+    if kind == "json":
+        value = [{"concepts": key.split("+"), "file": file} for key, file in rows]
+        (root / "pictures.json").write_text(json.dumps(value))
+    else:
+        lines = ["concepts,file", *(",".join(row) for row in rows)]
+        (root / "pictures.csv").write_text("\ufeff" + "\n".join(lines), encoding="utf-8")
+    source = make_source(f"folder:{root}", catalogue)
+    assert ask(source, ("knife_edge", "toddler")).record["file"] == "kitchen/only.png"
+    with pytest.raises(UndrawnPictureError):
+        ask(source, ("kitchen",))
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("{", "cannot be read"),
+        ("{}", "expected a list"),
+        ("[1]", "expected a list"),
+        ("[{}]", "entry 1, has no concepts"),
+        ('[{"concepts": ["stove_on"]}]', "has no file"),
+        ('[{"concepts": 5, "file": "a.png"}]', "has no concepts"),
+        ('[{"concepts": [["x"]], "file": "a.png"}]', "has no concepts"),
+        ('[{"concepts": ["stove_onn"], "file": "a.png"}]', "did you mean stove_on"),
+        ('[{"concepts": ["stove_on", "stove_on"], "file": "a.png"}]', "twice"),
+        ('[{"concepts": ["stove_on"], "file": "../secret.png"}]', "lies below"),
+        ('[{"concepts": ["stove_on"], "file": "kitchen/../../secret.png"}]', "lies below"),
+        ('[{"concepts": ["stove_on"], "file": "/etc/passwd.png"}]', "lies below"),
+        ('[{"concepts": ["stove_on"], "file": "a\\u0000.png"}]', "lies below"),
+        ('[{"concepts": ["stove_on"], "file": "notes.txt"}]', "expected .png"),
+        ('[{"concepts": ["stove_on"], "file": "none.png"}]', "cannot be read"),
+        ("[" * 100_000, "cannot be read"),
+    ],
+)
+def test_a_wrong_index_is_one_clear_line_before_the_run(root, text, part, catalogue):
+    save(root.parent / "secret.png")
+    (root / "pictures.json").write_text(text)
+    with pytest.raises(UsageError, match=part) as told:
+        make_source(f"folder:{root}", catalogue)
+    assert "\n" not in str(told.value)
+
+
+def test_a_damaged_picture_is_told_before_the_run(root, catalogue):
+    whole = (root / "kitchen" / "only.png").read_bytes()
+    (root / "kitchen" / "bad.png").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UsageError, match=r"bad\.png") as told:
+        make_source(f"folder:{root}", catalogue)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("knife_egde", "did you mean knife_edge"),
+        ("knife_edge+", "unknown"),
+        ("toddler+toddler", "twice"),
+        ("<img src=x>", "unknown"),
+    ],
+)
+def test_a_folder_of_no_set_is_told(root, name, part, catalogue):
+    save(root / name / "a.png")
+    with pytest.raises(UsageError, match=part):
+        make_source(f"folder:{root}", catalogue)
+
+
+def test_an_empty_folder_and_two_indices_are_told(root, tmp_path, catalogue):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="holds no pictures"):
+        make_source(f"folder:{tmp_path / 'empty'}", catalogue)
+    (root / "pictures.json").write_text("[]")
+    (root / "pictures.csv").write_text("concepts,file")
+    with pytest.raises(UsageError, match="both"):
+        make_source(f"folder:{root}", catalogue)
+
+
+def test_a_pipe_is_not_waited_for(root, catalogue):
+    os.mkfifo(root / "pictures.json")
+    with pytest.raises(UsageError, match="is no file"):
+        make_source(f"folder:{root}", catalogue)
+
+
+def test_a_picture_that_changes_meanwhile_is_not_shown(root, catalogue):
+    source = make_source(f"folder:{root}", catalogue)
+    save(root / "kitchen" / "only.png", 17)
+    with pytest.raises(UndrawnPictureError, match="changed"):
+        ask(source, ("kitchen",))
+
+
+def test_its_identity_follows_the_pictures_and_not_the_place(root, tmp_path, catalogue):
+    import shutil
+
+    before = make_source(f"folder:{root}", catalogue).identity()
+    shutil.copytree(root, tmp_path / "moved")
+    assert make_source(f"folder:{tmp_path / 'moved'}", catalogue).identity() == before
+    save(root / "kitchen" / "more.png", 3)
+    assert make_source(f"folder:{root}", catalogue).identity() != before
