@@ -22,6 +22,7 @@ from ..core import (
     Trial,
     TrialRecord,
 )
+from ..models.cancelling import cancelling
 from ..models.spending import Ledger
 from ..runs.executors import Executor, ProcessExecutor, SerialExecutor
 from .trials import PreparedTrial, ask_on_ledger, make_renderer, prepare_trial
@@ -235,17 +236,21 @@ class Evaluator(Generic[C]):
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _cancel(self, futures: Sequence[Future[Any]]) -> None:
-        """End the requests in flight, of a model that can."""
+        """End this search's requests in flight, of a model that can."""
         cancel = getattr(self.model, "cancel", None)
         # Again and again: a thread may be about to begin what it took from the queue.
         while callable(cancel) and any(future.running() for future in futures):
-            cancel()
+            with cancelling(self):
+                cancel()
             time.sleep(0.05)
 
     def _ask(self, prepared: PreparedTrial) -> TrialRecord | None:
         """Ask and store at once; return None when a cap forbids the request."""
         try:
-            record = ask_on_ledger(self.domain, self.model, prepared, self.run_seed, self.ledger)
+            with cancelling(self):
+                record = ask_on_ledger(
+                    self.domain, self.model, prepared, self.run_seed, self.ledger
+                )
         except CapReachedError as error:
             self.stopped = str(error)
             return None

@@ -20,6 +20,7 @@ from ..core import (
     VLMFailError,
 )
 from . import local_weights
+from .cancelling import Cancellation, Mark
 from .local_generation import Asked, Generator, Said
 from .sent_pictures import PictureLimits, SentPicture, prepare_picture
 from .specs import ModelSpec
@@ -52,7 +53,7 @@ UNLIMITED = PictureLimits(max_side=1 << 30, max_base64=1 << 60)
 @dataclass(eq=False, slots=True)
 class _Job:
     asked: Asked
-    generation: int
+    began: Mark
     said: Said | None = None
     error: BaseException | None = None
 
@@ -88,7 +89,7 @@ class HuggingFaceVLM:
         spec.check_options(OPTIONS)
         local_weights.check_options(spec)
         if spec.top_p is not None and not spec.temperature:
-            raise UsageError(f"model {spec.text!r}: top_p needs a temperature above 0")
+            raise UsageError(f"model {spec.shown}: top_p needs a temperature above 0")
         local_weights.check_packages()
         self.spec = spec
         self.name = spec.text
@@ -103,7 +104,7 @@ class HuggingFaceVLM:
         self._waiting: list[_Job] = []
         self._generator: Generator | None = None
         self._fault: str | None = None
-        self._cancelled = 0
+        self._cancellation = Cancellation()
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the spec alone: weights are loaded where they are used."""
@@ -153,7 +154,7 @@ class HuggingFaceVLM:
         """
         sent = [prepare_picture(one, UNLIMITED, max_side=self.spec.max_side) for one in images]
         shown = [_image(one, how) for one, how in zip(images, sent, strict=True)]
-        job = _Job(Asked(shown, prompt, seed), self._cancelled)
+        job = _Job(Asked(shown, prompt, seed), self._cancellation.mark())
         with self._arrived:
             self._waiting.append(job)
             self._arrived.notify_all()
@@ -172,8 +173,12 @@ class HuggingFaceVLM:
         return self._reply(job.said, sent, seed)
 
     def cancel(self) -> None:
-        """End every generation in flight; their trials are neither recorded nor charged."""
-        self._cancelled += 1
+        """End the generations in flight; their trials are neither recorded nor charged.
+
+        Within `models.cancelling` only those of the same scope: another search that asks the same
+        model goes on.
+        """
+        self._cancellation.cancel()
 
     def _gather(self, job: _Job) -> list[_Job]:
         """Return `job` with the prompts that wait beside it, `batch` at most."""
@@ -212,7 +217,7 @@ class HuggingFaceVLM:
                 job.said = words
 
     def _check(self, jobs: Sequence[_Job]) -> None:
-        if all(job.generation != self._cancelled for job in jobs):
+        if all(self._cancellation.hit(job.began) for job in jobs):
             raise CancelledRequestError("the run is stopping")
 
     def _loaded(self) -> Generator:

@@ -27,7 +27,8 @@ ORDER = [
 ]
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 # `models/` and `rendering/` are beside each other, and so on: a room may import rooms below it.
-BESIDE = {("runs", "models")}
+# A command may open a page of the user interface.
+BESIDE = {("runs", "models"), ("cli", "ui")}
 
 
 def project() -> dict[str, object]:

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from ...core import CancelledRequestError, CapReachedError, Picture, Reply, Usage
+from ..cancelling import Cancellation, Mark
 from ..prices import Price, price_of
 from ..reply_cache import CachedReply, ReplyCache, adaptation_key, reply_key
 from ..sent_pictures import SentPicture, prepare_picture
@@ -61,8 +62,8 @@ class ApiVLM:
 
     def _wake(self) -> None:
         self._lock = threading.Lock()
-        self._in_flight: set[Future[Any]] = set()
-        self._cancelled = 0
+        self._in_flight: dict[Future[Any], Mark] = {}
+        self._cancellation = Cancellation()
         self._sends: dict[str, Any] | None = None
         self._client: tuple[Any, Any] | None = None  # event loop, client
 
@@ -115,7 +116,7 @@ class ApiVLM:
             CancelledRequestError: When `cancel` was called meanwhile.
             ModelFault: When the model cannot be asked at all.
         """
-        generation = self._cancelled
+        began = self._cancellation.mark()
         pictures = tuple(
             prepare_picture(image, self.adapter.limits, max_side=self.spec.max_side)
             for image in images
@@ -125,14 +126,14 @@ class ApiVLM:
             parameters = self._with_seed(template, seed)
             key = self._key(prompt, pictures, parameters, seed)
             hit = self.cache.wait_or_claim(
-                key, self._longest, cancelled=lambda: self._cancelled != generation
+                key, self._longest, cancelled=lambda: self._cancellation.hit(began)
             )
             if hit is not None:
                 return self._from_cache(hit, pictures)
             try:
                 # Whoever held the claim before may have learned what the model takes instead.
                 if self._template(anew=True) == template:
-                    return self._ask(prompt, pictures, parameters, seed, generation)
+                    return self._ask(prompt, pictures, parameters, seed, began)
             finally:
                 self.cache.release(key)
 
@@ -142,17 +143,17 @@ class ApiVLM:
         pictures: tuple[SentPicture, ...],
         parameters: Mapping[str, Any],
         seed: int,
-        generation: int,
+        began: Mark,
     ) -> Reply:
         ledger = current_ledger() or Ledger()
         if not ledger.reserve(wait=True):
             raise CapReachedError(ledger.exhausted or "a cap is reached")
         attempts = Attempts()
         try:
-            if self._cancelled != generation:
+            if self._cancellation.hit(began):
                 raise CancelledRequestError("the run is stopping")
             work = self._run(prompt, pictures, parameters, seed, ledger, attempts)
-            with self._tracked(background.submit(work)) as future:
+            with self._tracked(background.submit(work), began) as future:
                 background.wait_for(future)
         except BaseException:
             self._settle(ledger, self._usage(attempts), attempts, recorded=False)
@@ -194,20 +195,25 @@ class ApiVLM:
         )
 
     @contextlib.contextmanager
-    def _tracked(self, future: Future[Any]) -> Iterator[Future[Any]]:
+    def _tracked(self, future: Future[Any], began: Mark) -> Iterator[Future[Any]]:
         with self._lock:
-            self._in_flight.add(future)
+            self._in_flight[future] = began
         try:
             yield future
         finally:
             with self._lock:
-                self._in_flight.discard(future)
+                self._in_flight.pop(future, None)
 
     def cancel(self) -> None:
-        """End every request in flight; their trials are neither recorded nor charged."""
+        """End the requests in flight; their trials are neither recorded nor charged.
+
+        Within `models.cancelling` only those of the same scope: another search that asks the same
+        model goes on.
+        """
+        self._cancellation.cancel()
         with self._lock:
-            self._cancelled += 1
-            futures = list(self._in_flight)
+            flying = list(self._in_flight.items())
+        futures = [future for future, began in flying if self._cancellation.hit(began)]
         for future in futures:
             future.cancel()
 

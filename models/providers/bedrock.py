@@ -83,7 +83,7 @@ class BedrockAdapter:
         self.region = spec.region or _configured_region()
         if self.region is None and spec.base_url is None:
             raise UsageError(
-                f"model {spec.text!r}: which AWS region? Add ?region=us-east-1, or export "
+                f"model {spec.shown}: which AWS region? Add ?region=us-east-1, or export "
                 "AWS_REGION=us-east-1"
             )
         self.base_url = spec.base_url or f"https://bedrock-runtime.{self.region}.amazonaws.com"
@@ -157,7 +157,7 @@ class BedrockAdapter:
             token = present_keys(SECRETS[:1])
             if signed and not token and session.get_credentials() is None:
                 raise ModelFault(
-                    f"the model {self.spec.text!r} needs AWS credentials, and neither "
+                    f"the model {self.spec.shown} needs AWS credentials, and neither "
                     "AWS_ACCESS_KEY_ID nor AWS_BEARER_TOKEN_BEDROCK nor a profile is set: "
                     "export AWS_BEARER_TOKEN_BEDROCK=... (or run: aws configure)"
                 )
@@ -166,7 +166,7 @@ class BedrockAdapter:
             )
         except BotoCoreError as error:
             raise ModelFault(
-                f"the model {self.spec.text!r}: AWS's configuration cannot be used "
+                f"the model {self.spec.shown}: AWS's configuration cannot be used "
                 f"({type(error).__name__}: {error}); run: aws configure"
             ) from error
         bound(client)
@@ -319,7 +319,7 @@ def _thinking(spec: ModelSpec) -> dict[str, Any]:
     if wanted in ("minimal", "low", "medium", "high") and "gpt-oss" in model:
         return {"reasoning_effort": "low" if wanted == "minimal" else wanted}
     raise UsageError(
-        f"model {spec.text!r}: thinking={wanted} is known for Claude, Nova 2 (levels) and gpt-oss "
+        f"model {spec.shown}: thinking={wanted} is known for Claude, Nova 2 (levels) and gpt-oss "
         "(low, medium, high); give another model's own fields with extra_body={...}"
     )
 

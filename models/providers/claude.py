@@ -71,7 +71,7 @@ def _thinking(spec: ModelSpec, version: tuple[int, int] | None) -> tuple[dict[st
     wanted = spec.thinking
     if version is not None and version < FIRST_THINKING:
         if wanted not in (None, "none"):
-            raise UsageError(f"model {spec.text!r}: {spec.model} cannot think: leave out thinking")
+            raise UsageError(f"model {spec.shown}: {spec.model} cannot think: leave out thinking")
         return {}, 0
     if wanted is None:
         return {}, BUDGETS["high"] if version is not None and version >= FIRST_UNASKED else 0
@@ -80,11 +80,11 @@ def _thinking(spec: ModelSpec, version: tuple[int, int] | None) -> tuple[dict[st
     if isinstance(wanted, int):
         if wanted < LEAST_BUDGET:
             raise UsageError(
-                f"model {spec.text!r}: thinking takes at least {LEAST_BUDGET} tokens, got {wanted}"
+                f"model {spec.shown}: thinking takes at least {LEAST_BUDGET} tokens, got {wanted}"
             )
         if version is not None and version > LAST_BUDGET:
             raise UsageError(
-                f"model {spec.text!r}: {spec.model} takes no number of thinking tokens; give a "
+                f"model {spec.shown}: {spec.model} takes no number of thinking tokens; give a "
                 "level: none, minimal, low, medium or high"
             )
         return {"thinking": {"type": "enabled", "budget_tokens": wanted}}, wanted

@@ -270,11 +270,11 @@ def _thinking(spec: ModelSpec) -> dict[str, Any] | None:
     if version is not None and version < (2, 5):
         if wanted == "none":
             return None
-        raise UsageError(f"model {spec.text!r}: {spec.model} cannot think: leave out thinking")
+        raise UsageError(f"model {spec.shown}: {spec.model} cannot think: leave out thinking")
     always = "2.5-pro" in spec.model or (version is not None and version >= (3, 0))
     if wanted == "none" and always:
         raise UsageError(
-            f"model {spec.text!r}: {spec.model} always thinks; the least is thinking="
+            f"model {spec.shown}: {spec.model} always thinks; the least is thinking="
             + ("minimal" if "pro" not in spec.model or version == (2, 5) else "low")
         )
     if isinstance(wanted, int):

@@ -64,7 +64,7 @@ class OpenAIAdapter:
         spec.check_options(OPTIONS)
         if isinstance(spec.thinking, int):
             raise UsageError(
-                f"model {spec.text!r}: thinking in tokens is not known here; give a level: "
+                f"model {spec.shown}: thinking in tokens is not known here; give a level: "
                 "none, minimal, low, medium or high"
             )
         self.spec = spec

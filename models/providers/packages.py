@@ -25,4 +25,4 @@ def need_package(module: str, package: str, extra: str, spec: ModelSpec) -> None
     except (ImportError, ValueError):  # no parent package; a module without a spec
         found = False
     if not found:
-        raise MissingDependencyError(package, extra, f"the model {spec.text!r}")
+        raise MissingDependencyError(package, extra, f"the model {spec.shown}")
