@@ -132,7 +132,7 @@ def towel_burning(variant: int) -> Mesh:
 def _flames(random: np.random.Generator) -> Mesh:
     parts = []
     count = 7
-    t = np.linspace(0, 1, 9)
+    t = np.linspace(0, 1, 8)
     for k in range(count):
         y = 0.105 * (2 * k / (count - 1) - 1)
         x = random.uniform(-0.07, 0.0) if k % 2 == 0 else random.uniform(-0.02, 0.015)
@@ -146,15 +146,15 @@ def _flames(random: np.random.Generator) -> Mesh:
              base + (tall - base) * t], 1,
         )  # fmt: skip
         wide = random.uniform(0.034, 0.043)
-        parts.append(wisp(path, wide, _ORANGE, Material.FLAME, belly=0.27, sides=7))
+        parts.append(wisp(path, wide, _ORANGE, Material.FLAME, belly=0.27, sides=6))
         inner = path.copy()
         inner[:, 2] = base + (0.62 * tall - base) * t
-        parts.append(wisp(inner, 0.55 * wide, _YELLOW, Material.FLAME, belly=0.30, sides=6))
+        parts.append(wisp(inner, 0.55 * wide, _YELLOW, Material.FLAME, belly=0.30, sides=5))
     for k in range(4):  # tongues along the hanging part
         y = random.uniform(-0.10, 0.10)
         foot = -0.06 - 0.04 * k
         path = np.stack([0.035 + 0.012 * t, y + 0.012 * np.sin(5 * t + k), foot + 0.12 * t], 1)
-        parts.append(wisp(path, 0.020, _ORANGE, Material.FLAME, belly=0.28, sides=6))
+        parts.append(wisp(path, 0.020, _ORANGE, Material.FLAME, belly=0.28, sides=5))
     return Mesh.merge(parts)
 
 

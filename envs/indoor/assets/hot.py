@@ -63,7 +63,7 @@ def smoke(variant: int) -> Mesh:
     random = generator("smoke", variant)
     parts = []
     z = 0.06
-    while z < 1.36:
+    while z < 1.42:
         share = z / 1.5
         radius = 0.055 + 0.15 * share
         away = 0.02 + 0.11 * share

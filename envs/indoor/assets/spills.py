@@ -12,7 +12,7 @@ from ....rendering.mesh import Material, Mesh
 from ....rendering.shapes.primitives import Colour, ellipsoid, sweep
 from .parts import COFFEE, Builders, generator, lumpy, pool
 
-WATER: Colour = (0.60, 0.78, 0.90)
+WATER: Colour = (0.62, 0.74, 0.82)
 _DEEP = 0.0035  # m
 _FALL = 0.15  # m: how far the longest run hangs
 
@@ -64,15 +64,15 @@ def _run(y: float, fall: float, colour: Colour, radius: float) -> Mesh:
 
 def _floor(kind: str, variant: int, size: tuple[float, float], colour: Colour) -> Mesh:
     random = generator(kind, variant)
-    outline = lumpy(random, (size[0] / 2, size[1] / 2), 0.15, 48)
+    outline = lumpy(random, (size[0] / 2 - 0.01, size[1] / 2 - 0.01), 0.15, 48)
     parts = [pool(outline, _DEEP, colour)]
     for _ in range(7):  # splashes round it
         angle = random.uniform(0, 2 * np.pi)
-        away = random.uniform(1.0, 1.22)
-        radius = random.uniform(0.008, 0.022)
+        away = random.uniform(1.0, 1.06)
+        radius = random.uniform(0.007, 0.018)
         drop = ellipsoid((radius, radius, 0.003), (0, 0, 0.001), colour, Material.LIQUID, 10)
         edge = outline[round(angle / (2 * np.pi) * len(outline)) % len(outline)]
-        at = edge * away + edge / np.linalg.norm(edge) * 0.02
+        at = edge * away + edge / np.linalg.norm(edge) * 0.018
         parts.append(drop.transformed((float(at[0]), float(at[1]), 0.0)))
     return Mesh.merge(parts)
 
