@@ -20,6 +20,8 @@ from .world import Atmosphere
 LAYERS = 20
 """Panes that a ray meets at most: a column of ten puffs of smoke, each with a front and a back."""
 
+_STEP = 1e-4  # m: two puffs that meet are as close as one likes
+
 # Contact shadows reach less far than on a street: so do the things that cast them.
 _REACH = 0.28
 
@@ -29,10 +31,10 @@ def _tilts(azimuths: npt.ArrayLike, elevations: npt.ArrayLike) -> npt.NDArray[np
     return np.stack([np.cos(a) * np.cos(e), np.sin(a) * np.cos(e), np.sin(e)], axis=-1)
 
 
-# The pixels of a square of 4 x 4 each look elsewhere, and are averaged afterwards; neighbours
-# look in opposite directions, so that half a square is even already.
-_ORDER = np.array([0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5])
-_TURNS = 2.0 * math.pi * (_ORDER + 0.5) / 16.0
+# Every second pixel of a square of 4 x 4 looks elsewhere, and all are given the average: their
+# order, of 8, by row and column (the others' is never used).
+_ORDER = np.array([0, 0, 4, 0, 0, 6, 0, 2, 5, 0, 1, 0, 0, 3, 0, 7])
+_TURNS = 2.0 * math.pi * (_ORDER + 0.5) / 8.0
 _TILED_TILTS = _tilts(
     np.stack([_TURNS, _TURNS + 2.4], axis=1),
     np.broadcast_to((0.4, 0.8), (16, 2)),
@@ -46,7 +48,7 @@ def _spots(turns: npt.ArrayLike, radii: npt.ArrayLike) -> npt.NDArray[np.float64
 
 
 # A spiral over the disc, by the same order.
-_TILED_SPOTS = _spots(2.399963 * _ORDER, np.sqrt((_ORDER + 0.5) / 16.0))[:, None, :]
+_TILED_SPOTS = _spots(2.399963 * _ORDER, np.sqrt((_ORDER + 0.5) / 8.0))[:, None, :]
 _LONE_SPOTS = np.broadcast_to(
     _spots((0.5, 2.07, 3.64, 5.21), (0.35, 0.85, 0.5, 0.9)), (16, 4, 2)
 ).copy()
@@ -59,6 +61,7 @@ class RoomShader(Shader):
         """Prepare for a frame; the arguments are those of `Shader`."""
         super().__init__(tracer, atmosphere, pixel_angle)
         self._lamps = lamp_table(atmosphere)
+        self._kept: tuple[Tracer, F32, tuple[npt.NDArray[np.int64], Hits]] | None = None
 
     def unknown(self, count: int) -> F32:
         """Return `(1 + lamps) x count` NaN: contact, then the share of each lamp that is seen."""
@@ -68,9 +71,16 @@ class RoomShader(Shader):
         self, origins: F32, directions: F32, behind: F32
     ) -> tuple[npt.NDArray[np.int64], Hits]:
         """Return the rays whose first pane lies before `behind`, and their hits there."""
-        for at, first in self.tracer.panes(origins, directions, behind, 1, backdrop=True):
-            return at, first
-        return np.zeros(0, dtype=np.int64), Hits.none(0)
+        kept = self._kept
+        if kept is not None and kept[0] is self.tracer and kept[1] is behind:
+            return kept[2]
+        layer = np.zeros(0, dtype=np.int64), Hits.none(0)
+        for at, first in self.tracer.panes(
+            origins, directions, behind, 1, backdrop=True, step=_STEP
+        ):
+            layer = at, first
+        self._kept = self.tracer, behind, layer
+        return layer
 
     def covered(self, origins: F32, directions: F32) -> F32:
         """Return how much of what is behind them the panes take away or outshine, `n`."""
@@ -83,26 +93,33 @@ class RoomShader(Shader):
     def _occlude(
         self, known: F32, points: F32, normals: F32, flats: F32, hits: Hits, width: int
     ) -> None:
-        tiled = width > 1
+        if width > 1:
+            found = known.copy()
+            self._look_round(found, points, normals, flats, hits, width)
+            smoothed(found, points, flats, hits.distance, hits.face, width, known)
+        # Whatever has no pixel of its surface beside it has rays of its own.
+        self._look_round(known, points, normals, flats, hits, 1)
+        known[0, np.isnan(known[0])] = 1.0
+
+    def _look_round(
+        self, known: F32, points: F32, normals: F32, flats: F32, hits: Hits, width: int
+    ) -> None:
+        """Send rays to what is close and to the lamps from hits for which `known` is NaN."""
+        tiled, tracer = width > 1, self.tracer
         at, starts, rays = contact_rays(
-            points, flats, hits.face, known[0], self.tracer.solid_boxes, _REACH,
+            points, flats, hits.face, known[0], tracer.solid_boxes, _REACH,
             _TILED_TILTS if tiled else _LONE_TILTS, width,
         )  # fmt: skip
         if len(at):
-            close = self.tracer.closeness(starts, rays, _REACH)
-            take_contact(at, close, hits.face, self.tracer.table.owner, known[0])
-        known[0, np.isnan(known[0])] = 1.0
+            close = tracer.closeness(starts, rays, _REACH)
+            take_contact(at, close, hits.face, tracer.table.owner, known[0])
         for lamp, seen in zip(self._lamps, known[1:], strict=True):
             lit, starts, rays, lengths = lamp_rays(
                 points, normals, flats, hits.distance, hits.face, seen, lamp,
                 _TILED_SPOTS if tiled else _LONE_SPOTS, width,
             )  # fmt: skip
             if len(lit):
-                take_seen(lit, self.tracer.occluded(starts, rays, lengths), seen)
-        if tiled:
-            even = np.empty_like(known)
-            smoothed(known, points, flats, hits.distance, hits.face, width, even)
-            known[:] = even
+                take_seen(lit, tracer.occluded(starts, rays, lengths), seen)
 
     def _add_lamps(
         self,
@@ -133,7 +150,10 @@ class RoomShader(Shader):
         left, added = np.ones_like(directions), np.zeros_like(directions)
         burning = np.zeros(len(directions), dtype=np.float32)
         table, noise, tracer = self.tracer.table, textures(), self.tracer
-        for at, pane in tracer.panes(origins, directions, behind, LAYERS, backdrop=True):
+        first = self.layer(origins, directions, behind)
+        for at, pane in tracer.panes(
+            origins, directions, behind, LAYERS, backdrop=True, step=_STEP, first=first
+        ):
             mirrored = np.full((len(at), 3), np.nan, dtype=np.float32)
             if mirrors:
                 index, starts, rays = mirror_rays(

@@ -20,6 +20,7 @@ from .world import Instance
 _MARGIN = 1e-3  # m: a flat box has no inside
 _ENDLESS = np.array([FAR], dtype=np.float32)
 _LAYERS = 3
+_STEP = 2e-3  # m
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +226,8 @@ class Tracer:
         layers: int = _LAYERS,
         *,
         backdrop: bool = False,
+        step: float = _STEP,
+        first: tuple[npt.NDArray[np.int64], Hits] | None = None,
     ) -> Iterator[tuple[npt.NDArray[np.int64], Hits]]:
         """Yield the panes before distances `behind`, `n`, nearest first, layer by layer.
 
@@ -234,6 +237,8 @@ class Tracer:
             behind: What the rays end at, `n`, m.
             layers: How many panes a ray meets at most.
             backdrop: Whether the backdrop's panes are there, too.
+            step: From a pane to where the next one is looked for, m.
+            first: The first layer, if it is known.
 
         Yields:
             The rays `m` that meet a pane, and their `m` hits.
@@ -244,22 +249,26 @@ class Tracer:
         at = np.arange(len(directions))
         passed = np.zeros(len(directions), dtype=np.float32)
         for layer in range(layers):
-            hits = Hits.none(len(at))
-            starts = origins + directions * passed[:, None] if layer else origins
-            np.subtract(behind, passed, out=hits.distance)
-            for placed in glazed:
-                skipped = placed.body.solid.faces
-                self._nearer(placed, placed.body.clear, skipped, starts, directions, hits)
-            met = np.flatnonzero(hits.face >= 0)
+            if layer or first is None:
+                hits = Hits.none(len(at))
+                starts = origins + directions * passed[:, None] if layer else origins
+                np.subtract(behind, passed, out=hits.distance)
+                for placed in glazed:
+                    skipped = placed.body.solid.faces
+                    self._nearer(placed, placed.body.clear, skipped, starts, directions, hits)
+                met = np.flatnonzero(hits.face >= 0)
+                hits = hits.take(met)
+            else:
+                met, hits = first
             if len(met) == 0:
                 return
             # What met nothing has met all of its panes.
-            at, hits, directions, behind = at[met], hits.take(met), directions[met], behind[met]
+            at, hits, directions, behind = at[met], hits, directions[met], behind[met]
             if len(origins) > 1:
                 origins = origins[met]
             passed = passed[met] + hits.distance
             yield at, Hits(passed, hits.face, hits.u, hits.v)
-            passed = passed + np.float32(2e-3)
+            passed = passed + np.float32(step)
 
     def occluded(
         self, origins: F32, directions: F32, limit: F32 | None = None

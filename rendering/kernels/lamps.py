@@ -47,7 +47,8 @@ def lamp_rays(
             behind the surface, 0 is written.
         lamp: One row of `lamp_table`.
         spots: Places on the unit disc, `16 x k x 2`: by the place of a pixel in a square of 4 x 4.
-        width: Of the picture whose pixels the hits are, row by row; 1 where they are none.
+        width: Of the picture whose pixels the hits are, row by row: then every second of them is
+            left out, like the fields of one colour of a chessboard; 1 where they are none.
 
     Returns:
         Indices `m`; origins and directions `m k x 3` and lengths `m k` of the rays.
@@ -64,6 +65,8 @@ def lamp_rays(
             or flats[i, 0] * x + flats[i, 1] * y + flats[i, 2] * z <= 0.0
         ):
             known[i] = 0.0
+            continue
+        if width > 1 and (i // width + i % width) & 1:
             continue
         index[found] = i
         found += 1
@@ -126,7 +129,7 @@ def smoothed(
     """Average what 4 x 4 pixels of one surface found, each with rays of its own.
 
     Args:
-        values: `c x n`, of the pixels row by row.
+        values: `c x n`, of the pixels row by row; NaN where nothing was found.
         points: `n x 3`, m.
         flats: Normals `n x 3`.
         distance: `n`, m.
@@ -135,41 +138,51 @@ def smoothed(
         out: Out: `c x n`.
     """
     height = len(face) // width
-    alike = np.empty(16, dtype=np.int64)
-    for i in range(len(face)):
-        row, column = i // width, i % width
-        count = -1
-        for c in range(len(values)):
-            own = values[c, i]
-            out[c, i] = own
+    lows, highs = np.empty(len(face), dtype=np.float32), np.empty(len(face), dtype=np.float32)
+    for c in range(len(values)):
+        # Most of a picture is even: least and most of four in a row, then of four rows.
+        for i in range(len(face)):
+            column = i % width
+            low, high = np.float32(np.inf), np.float32(-np.inf)
+            for o in range(i - min(column, 2), i + min(width - column, 2)):
+                value = values[c, o]
+                if value < low:
+                    low = value
+                if value > high:
+                    high = value
+            lows[i], highs[i] = low, high
+        for i in range(len(face)):
+            out[c, i] = values[c, i]
             if face[i] < 0:
                 continue
-            even = True
-            for y in range(max(row - 2, 0), min(row + 2, height)):
-                for x in range(max(column - 2, 0), min(column + 2, width)):
-                    if values[c, y * width + x] != own:
-                        even = False
-            if even:
+            row, column = i // width, i % width
+            top, bottom = max(row - 2, 0), min(row + 2, height)
+            low, high = np.float32(np.inf), np.float32(-np.inf)
+            for y in range(top, bottom):
+                low = min(low, lows[y * width + column])
+                high = max(high, highs[y * width + column])
+            if low > high:
                 continue
-            if count < 0:
-                count = 0
-                slack = 0.004 + 0.004 * distance[i]
-                for y in range(max(row - 2, 0), min(row + 2, height)):
-                    for x in range(max(column - 2, 0), min(column + 2, width)):
-                        o = y * width + x
-                        if face[o] < 0:
-                            continue
-                        dot, off = 0.0, 0.0
-                        for k in range(3):
-                            dot += flats[i, k] * flats[o, k]
-                            off += (points[o, k] - points[i, k]) * flats[i, k]
-                        if dot > 0.9 and abs(off) < slack:
-                            alike[count] = o
-                            count += 1
-            total = 0.0
-            for k in range(count):
-                total += values[c, alike[k]]
-            out[c, i] = total / count
+            if low == high:
+                out[c, i] = low
+                continue
+            slack = 0.004 + 0.004 * distance[i]
+            total, found = 0.0, 0
+            for y in range(top, bottom):
+                for x in range(max(column - 2, 0), min(column + 2, width)):
+                    o = y * width + x
+                    value = values[c, o]
+                    if face[o] < 0 or value != value:
+                        continue
+                    dot, off = 0.0, 0.0
+                    for k in range(3):
+                        dot += flats[i, k] * flats[o, k]
+                        off += (points[o, k] - points[i, k]) * flats[i, k]
+                    if dot > 0.9 and abs(off) < slack:
+                        total += value
+                        found += 1
+            if found > 0:
+                out[c, i] = total / found
 
 
 @kernel

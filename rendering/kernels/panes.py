@@ -90,9 +90,7 @@ def mirror_rays(
         x, y, z = origin[0, 0] + dx * t, origin[0, 1] + dy * t, origin[0, 2] + dz * t
         nx, ny, nz = _upright(table, face[j], float(u[j]), float(v[j]))
         if nx * dx + ny * dy + nz * dz > 0.0:
-            if material == _CLEAR:
-                continue
-            nx, ny, nz = -nx, -ny, -nz
+            continue
         if material == _LIQUID:
             nx, ny, nz = _wavy(noise.cloud, (nx, ny, nz), x, y, z)
         turned = nx * dx + ny * dy + nz * dz
@@ -166,8 +164,8 @@ def overlay(
                 wisps = bilinear(cloud, (x + 0.7 * y) * 90.0 + 31.0, z * 42.0 + y * 23.0)
                 wisps += 0.5 * bilinear(cloud, (y - 0.6 * x) * 210.0, z * 110.0 + 9.0)
                 grey = (colour[0] + colour[1] + colour[2]) / 3.0
-                thick = (0.62 - 0.22 * grey) * (0.25 + 0.75 * smoothstep(0.25, 1.15, wisps))
-                opaque = thick * soft * facing
+                thick = (0.88 - 0.46 * grey) * (0.35 + 0.65 * smoothstep(0.25, 1.15, wisps))
+                opaque = thick * soft * math.sqrt(facing)
                 lit = around(light, lamps, x, y, z)
                 for k in range(3):
                     added[i, k] += left[i, k] * opaque * colour[k] * lit[k]
@@ -185,6 +183,8 @@ def overlay(
                 burning[i] += opaque
             continue
         if turned > 0.0:
+            if material == _LIQUID:  # its surface stands for all of it, too
+                continue
             nx, ny, nz = -nx, -ny, -nz
         if material == _LIQUID:
             nx, ny, nz = _wavy(cloud, (nx, ny, nz), x, y, z)

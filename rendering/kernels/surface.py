@@ -197,7 +197,8 @@ def contact_rays(
         reach: Length of the rays, m.
         tilts: Unit directions that the rays lean to, `1 x k x 3`, or `16 x k x 3`: by the place
             of a pixel in a square of 4 x 4.
-        width: Of the picture whose pixels the hits are, row by row; 1 where they are none.
+        width: Of the picture whose pixels the hits are, row by row: then every second of them is
+            left out, like the fields of one colour of a chessboard; 1 where they are none.
 
     Returns:
         Indices `m`, origins `m k x 3` and directions `m k x 3`.
@@ -208,6 +209,8 @@ def contact_rays(
     found = 0
     for i in range(len(face)):
         if face[i] < 0 or not np.isnan(known[i]):
+            continue
+        if width > 1 and (i // width + i % width) & 1:
             continue
         x, y, z = points[i, 0], points[i, 1], points[i, 2]
         for b in range(len(boxes)):

@@ -198,7 +198,7 @@ def _sleeves(person: Person, bones: Skeleton, cloth: float) -> list[Mesh]:
             continue
         if person.pattern != "none":
             cuff = [(1.80, 0.026), (1.82, 0.031), (1.96, 0.030), (1.98, 0.020)]
-            parts.append(_tube(limb_bones, cuff, thick, cloth, person.inner, sides=8))
+            parts.append(_tube(limb_bones, cuff, thick, cloth, person.inner, sides=7))
         rings = [*start, (0.40, 0.037), (0.80, 0.032), (1.0, 0.033), (1.2, 0.031), (1.6, 0.027),
                  (1.93, 0.024), (2.0, 0.026)]  # fmt: skip
         stripes, sides = _stripes(person)
@@ -378,7 +378,7 @@ def _pyjamas(person: Person, bones: Skeleton) -> list[Mesh]:
     trousers = Mesh.merge(
         [_tube(leg, loose, thick, 0.0, person.bottom, sides=sides, stripes=stripes) for leg in legs]
     )
-    parts = [_tube(leg, cuff, thick, 0.0, person.inner, sides=8) for leg in legs]
+    parts = [_tube(leg, cuff, thick, 0.0, person.inner, sides=7) for leg in legs]
     parts += [_tube(leg, ankle, thick, 0.0, person.skin, Material.SKIN, 6) for leg in legs]
     top, trunk = top_surface(person, bones), trunk_field(person, bones)
     front = bones.trunk[:, 0]
