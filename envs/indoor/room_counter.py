@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from ...rendering.mesh import Material
@@ -61,7 +63,7 @@ def _staves(
     pieces: list[Cell] = []
     tints = []
     edges = list(np.linspace(x[0], x[1], max(2, round((x[1] - x[0]) / _STAVE)) + 1))
-    for a0, a1 in zip(edges[:-1], edges[1:], strict=True):
+    for a0, a1 in itertools.pairwise(edges):
         start = y[0] - float(rng.uniform(0.0, 0.6))
         while start < y[1]:
             end = start + float(rng.uniform(0.45, 0.8))
@@ -135,7 +137,7 @@ def _tap(b: Parts, look: Palette, middle: float) -> None:
     foot = (-0.085, middle, COUNTER_TOP)
     b.add(
         lathe(
-            [(0.0, 0.0), (0.027, 0.0), (0.026, 0.006), (0.020, 0.010), (0.019, 0.075), (0.0, 0.078)],
+            [(0, 0), (0.027, 0), (0.026, 0.006), (0.020, 0.010), (0.019, 0.075), (0, 0.078)],
             14, metal, Material.METAL,
         ).transformed(foot)
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ...rendering.mesh import Material, Mesh
 from ...rendering.shapes.primitives import cylinder, disc, lathe, torus
@@ -28,8 +29,8 @@ def decorate(
     if plan.number in (0, 3):
         plant(b, (x, sink.middle + 0.23 * turn, SILL_TOP), look.pots, rng, tall=plan.number == 3)
     if plan.number == 1:
-        for k, height in enumerate((0.13, 0.10, 0.08)):
-            jar(b, (x, sink.middle - (0.13 + 0.085 * k) * turn, SILL_TOP), height, look.pots)
+        plant(b, (x, sink.middle - 0.23 * turn, SILL_TOP), look.pots, rng, tall=True)
+        plant(b, (x, sink.middle + 0.23 * turn, SILL_TOP), look.pots, rng)
     if plan.number == 2:
         for offset in (0.24, 0.12):
             plant(b, (x, sink.middle + offset * turn, SILL_TOP), look.pots, rng)
@@ -58,7 +59,9 @@ def plant(
     b.add(lathe(rim, 14, pot, Material.MATTE).transformed(at))
     b.add(disc(0.0455, 0.002, (at[0], at[1], at[2] + 0.081), (0.20, 0.15, 0.11), Material.MATTE, 12,
                (0, 0, 1)))  # fmt: skip
-    vertices, faces, tints = [], [], []
+    vertices: list[npt.NDArray[np.float64]] = []
+    faces: list[tuple[int, int, int]] = []
+    tints: list[RGB] = []
     for k in range(46 if tall else 38):
         turn = 2.399963 * k  # the golden angle spreads leaves evenly
         lean = float(rng.uniform(0.10, 1.0))
@@ -122,8 +125,8 @@ def _fill(b: Parts, look: Palette, y: Range) -> None:
               .transformed((x, middle, low + 0.010 * k)))  # fmt: skip
     for k in range(3):
         s = 0.62 * r
-        bowl = [(0.0, 0.0), (0.5 * s, 0.0), (0.85 * s, 0.02), (s, 0.05), (0.97 * s, 0.05), (0.8 * s, 0.022),
-                (0.0, 0.008)]  # fmt: skip
+        bowl = [(0.0, 0.0), (0.5 * s, 0.0), (0.85 * s, 0.02), (s, 0.05), (0.97 * s, 0.05),
+                (0.8 * s, 0.022), (0.0, 0.008)]  # fmt: skip
         b.add(lathe(bowl, 18, shade(look.pots, 1.0 - 0.06 * k), Material.GLOSSY)
               .transformed((x, middle, low + 0.075 + 0.018 * k)))  # fmt: skip
     jar(b, (x - 0.02, middle + 0.22 * width, shelf), 0.15, look.pots)
@@ -142,8 +145,8 @@ def _notes(b: Parts, unit: Unit, rng: np.random.Generator) -> None:
         b.front(x, (y - wide, y + wide), (z - high, z + high), paper, Material.MATTE)
         for line in range(3):
             level = z + 0.45 * high - 0.38 * high * line
-            b.front(x - 0.0006, (y - 0.75 * wide, y + (0.7 - 0.3 * line % 0.7) * wide),
-                    (level - 0.0025, level + 0.0025), (0.55, 0.55, 0.56), Material.MATTE)  # fmt: skip
+            b.front(x - 0.0006, (y - 0.75 * wide, y + (0.7 - 0.25 * line) * wide),
+                    (level - 0.0025, level + 0.0025), (0.55,) * 3, Material.MATTE)  # fmt: skip
         b.add(disc(0.011, 0.008, (x - 0.003, y, z + high - 0.012), magnet, Material.GLOSSY, 12))
 
 
@@ -156,5 +159,6 @@ def _picture(b: Parts, wall: float, plan: Layout) -> None:
         ((0.27, 0.18), 0.021, (0.62, 0.68, 0.66)),
     ):
         low, high = sorted((wall, wall + inward * out))
-        b.box((-1.5 - size[0] / 2, low, 1.65 - size[1] / 2), (-1.5 + size[0] / 2, high, 1.65 + size[1] / 2),
-              colour, Material.MATTE, skip="")  # fmt: skip
+        half_x, half_z = size[0] / 2, size[1] / 2
+        b.box((-1.5 - half_x, low, 1.65 - half_z), (-1.5 + half_x, high, 1.65 + half_z), colour,
+               Material.MATTE, skip="")  # fmt: skip

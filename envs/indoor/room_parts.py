@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -30,14 +31,14 @@ def cells(a: Range, b: Range, step: float, hole: Cell | None = None) -> list[Cel
             cuts |= {edge for edge in hole[2 * axis : 2 * axis + 2] if low < edge < high}
         ordered = sorted(cuts)
         fine = [low]
-        for start, end in zip(ordered[:-1], ordered[1:], strict=True):
+        for start, end in itertools.pairwise(ordered):
             count = max(1, math.ceil((end - start) / step - 1e-9))
             fine += [start + (end - start) * k / count for k in range(1, count + 1)]
         lines.append(fine)
     return [
         (a0, a1, b0, b1)
-        for a0, a1 in zip(lines[0][:-1], lines[0][1:], strict=True)
-        for b0, b1 in zip(lines[1][:-1], lines[1][1:], strict=True)
+        for a0, a1 in itertools.pairwise(lines[0])
+        for b0, b1 in itertools.pairwise(lines[1])
         if hole is None
         or not (hole[0] < 0.5 * (a0 + a1) < hole[1] and hole[2] < 0.5 * (b0 + b1) < hole[3])
     ]

@@ -17,7 +17,7 @@ from .layout import (
     PLINTH_HEIGHT,
     Unit,
 )
-from .room_fronts import THICKNESS, front
+from .room_fronts import front
 from .room_palettes import IRON, STEEL, Palette
 from .room_parts import Parts, Range
 
@@ -161,7 +161,8 @@ def hood(b: Parts, look: Palette, unit: Unit) -> None:
     b.sheet((0, 0, up), (0, 1, 0), (1, 0, 0), [(*inner, -depth + 0.02, -0.02)],
             (0.32, 0.32, 0.32), Material.METAL)  # fmt: skip
     for s in (-1, 1):
-        b.add(cylinder((-depth + 0.07, y + s * 0.19, up + 0.001), (-depth + 0.07, y + s * 0.19, up - 0.004),
-                       0.03, (0.85, 0.84, 0.80), Material.GLOSSY, 14))  # fmt: skip
+        at = (-depth + 0.07, y + s * 0.19)
+        b.add(cylinder((*at, up + 0.001), (*at, up - 0.004), 0.03,
+                       (0.85, 0.84, 0.80), Material.GLOSSY, 14))  # fmt: skip
     b.front(-depth - 0.001, (y - 0.06, y + 0.06), (HOOD_BOTTOM + 0.017, HOOD_BOTTOM + 0.037),
             (0.10, 0.10, 0.11), Material.GLOSSY)  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from ...rendering.mesh import Material, Mesh
@@ -49,7 +51,7 @@ def base_unit(b: Parts, look: Palette, unit: Unit) -> None:
     if unit.kind == "drawers":
         heights = np.cumsum([FRONTS_BOTTOM, 0.30, 0.275])
         levels = [float(h) for h in heights] + [FRONTS_TOP]
-        for low, high in zip(levels[:-1], levels[1:], strict=True):
+        for low, high in itertools.pairwise(levels):
             front(b, look, CABINET_FRONT, y, (low, high), "top")
     elif unit.kind == "base":
         split = FRONTS_TOP - 0.155
@@ -149,8 +151,8 @@ def fridge(b: Parts, look: Palette, unit: Unit) -> None:
     for low, high in ((unit.right, unit.right + _BOARD), (unit.left - _BOARD, unit.left)):
         b.box((CABINET_FRONT, low, 0.0), (0.0, high, UPPER_TOP), tint, finish, skip="-z +x")
     inner = (unit.right + _BOARD, unit.left - _BOARD)
-    b.box((CABINET_FRONT + 0.02, inner[0], OVER_FRIDGE), (0.0, inner[1], UPPER_TOP), shade(tint, 0.8),
-          finish, skip="+x -y +y")  # fmt: skip
+    b.box((CABINET_FRONT + 0.02, inner[0], OVER_FRIDGE), (0.0, inner[1], UPPER_TOP),
+          shade(tint, 0.8), finish, skip="+x -y +y")  # fmt: skip
     _pair(b, look, CABINET_FRONT, inner, (OVER_FRIDGE, UPPER_TOP), tint, low=True)
     # A dark gap round the body.
     b.front(-0.55, inner, (0.0, OVER_FRIDGE), (0.10, 0.10, 0.10), Material.MATTE)
@@ -158,12 +160,13 @@ def fridge(b: Parts, look: Palette, unit: Unit) -> None:
     middle, width = 0.5 * (body[0] + body[1]), body[1] - body[0]
     b.box((FRIDGE_FRONT + 0.06, body[0] + 0.004, 0.0), (-0.5, body[1] - 0.004, 0.05),
           (0.12, 0.12, 0.12), Material.MATTE)  # fmt: skip
-    b.box((FRIDGE_FRONT + 0.055, body[0] + 0.003, 0.05), (-0.5, body[1] - 0.003, OVER_FRIDGE - 0.02),
-          shade(look.fridge, 0.7), Material.MATTE)  # fmt: skip
+    b.box((FRIDGE_FRONT + 0.055, body[0] + 0.003, 0.05), (-0.5, body[1] - 0.003,
+          OVER_FRIDGE - 0.02), shade(look.fridge, 0.7), Material.MATTE)  # fmt: skip
     for low, high in ((0.055, 0.680), (0.688, OVER_FRIDGE - 0.012)):
         b.add(
             rounded_box(
-                (0.05, width, high - low), 0.012, (FRIDGE_FRONT + 0.025, middle, 0.5 * (low + high)),
+                (0.05, width, high - low), 0.012,
+                (FRIDGE_FRONT + 0.025, middle, 0.5 * (low + high)),
                 look.fridge, look.fridge_finish, 3,
             )
         )  # fmt: skip
