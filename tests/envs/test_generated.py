@@ -1,0 +1,267 @@
+"""Pictures by concept set: what they depend on, what is tried, what is recorded."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from vlmfail.core import (
+    CapReachedError,
+    Picture,
+    Rendering,
+    SceneError,
+    UnknownNameError,
+    UsageError,
+)
+from vlmfail.envs.generated import (
+    GeneratedRenderer,
+    UndrawnPictureError,
+    draw,
+    generated_renderer,
+    is_generated,
+    renderer_identity,
+)
+from vlmfail.models.pictures.specs import parse_picture_spec
+from vlmfail.models.spending import Caps, Ledger, metering
+from vlmfail.testing.picture_provider import Failed, PictureAnswer, PictureServer
+
+
+@dataclass(frozen=True)
+class Concept:
+    id: str
+    description: str
+
+
+class Catalogue:
+    concepts = tuple(Concept(name, f"There is a {name}.") for name in ("kitchen", "knife", "cat"))
+
+
+CHECK = """
+def all_seen(images, prompt, *, seed):
+    return "\\n".join(f"{i}. True" for i in range(1, 1 + prompt.count("The picture shows")))
+
+
+def no_cat(images, prompt, *, seed):
+    statements = [line for line in prompt.splitlines() if "The picture shows" in line]
+    return "\\n".join(f"{i}. {'cat' not in s}" for i, s in enumerate(statements, 1))
+
+
+def some(images, prompt, *, seed):
+    sees = images[0].pixels[0, 0, 0] % 2 == 0
+    return "\\n".join(f"{i}. {sees}" for i in range(1, 1 + prompt.count("The picture shows")))
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_caches(tmp_path, monkeypatch):
+    monkeypatch.setenv("VLMFAIL_CACHE", str(tmp_path / "caches"))
+    monkeypatch.delenv("VLMFAIL_GENERATED", raising=False)
+    (tmp_path / "see.py").write_text(CHECK)
+    monkeypatch.chdir(tmp_path)
+    from vlmfail.models.providers.endpoint import forget_endpoints
+
+    forget_endpoints()
+
+
+def made(server: PictureServer, options: str = "") -> GeneratedRenderer:
+    pytest.importorskip("openai")
+    spec = f"openai-image:m@{server.url}/v1{options}"
+    return generated_renderer(spec, Catalogue(), domain="indoor")
+
+
+def test_a_picture_depends_on_candidate_run_seed_and_trial():
+    with PictureServer(PictureAnswer()) as server:
+        renderer = made(server)
+        shown = [
+            renderer.render_trial({"cat"}, run_seed=0, trial=0),
+            renderer.render_trial({"cat"}, run_seed=0, trial=1),
+            renderer.render_trial({"cat"}, run_seed=1, trial=0),
+            renderer.render_trial({"cat", "knife"}, run_seed=0, trial=0),
+        ]
+        assert len({each.picture.sha256 for each in shown}) == server.count == 4
+        again = made(server)
+        replayed = [
+            again.render_trial(["knife", "cat"], run_seed=0, trial=0),
+            again.render_trial(("cat",), run_seed=0, trial=0),
+        ]
+        assert [each.picture for each in replayed] == [shown[3].picture, shown[0].picture]
+        assert server.count == 4, "a replay pays nothing"
+
+
+def test_a_rendering_says_how_it_came_about_and_not_what_is_visible():
+    with PictureServer(PictureAnswer()) as server:
+        rendering = made(server).render_trial({"cat", "knife"}, run_seed=3, trial=2)
+    assert isinstance(rendering, Rendering)
+    assert rendering.visible is None
+    assert rendering.extent is None
+    record = json.loads(json.dumps(rendering.record))
+    assert "There is a knife. There is a cat." in record["prompt"]
+    assert record["prompt_version"]
+    assert record["spent"]["requests"] == 1
+
+
+def test_a_replay_shows_the_trials_picture_whatever_was_refused_before_it():
+    refused = Failed(400, {"error": {"code": "moderation_blocked", "message": "no"}})
+    with PictureServer([refused, PictureAnswer()]) as server:
+        first = made(server).render_trial({"cat"}, run_seed=0, trial=0)
+        assert server.count == 2
+        again = made(server).render_trial({"cat"}, run_seed=0, trial=0)
+        assert server.count == 2
+    assert again.picture == first.picture
+    assert "refused" in first.record["failed"][0]["problem"]
+    assert again.record["spent"]["requests"] == 0
+    assert again.record["cached"] is True
+
+
+def test_a_refusal_is_tried_under_as_many_seeds_as_asked():
+    refused = Failed(400, {"error": {"code": "moderation_blocked", "message": "no"}})
+    for tries in (1, 3):
+        with PictureServer(refused) as server:
+            with pytest.raises(UndrawnPictureError, match="refused") as undrawn:
+                made(server, f"?tries={tries}").render_trial({"cat"}, run_seed=0, trial=0)
+            assert server.count == tries
+        seeds = [row["seed"] for row in undrawn.value.record["failed"]]
+        assert len(set(seeds)) == tries
+        assert undrawn.value.record["prompt"]
+        assert isinstance(undrawn.value, SceneError)
+
+
+def test_a_failing_service_is_not_asked_under_further_seeds():
+    with PictureServer(Failed(500)) as server:
+        with pytest.raises(UndrawnPictureError, match="could not be had"):
+            made(server, "?attempts=1&tries=5").render_trial({"cat"}, run_seed=0, trial=0)
+        assert server.count == 1
+
+
+def test_a_picture_that_passes_its_check_is_shown_with_the_verdict():
+    with PictureServer(PictureAnswer()) as server:
+        renderer = made(server, "?check=see.py:all_seen")
+        rendering = renderer.render_trial({"cat", "knife"}, run_seed=0, trial=0)
+    assert rendering.record["check"]["marks"] == {"knife": True, "cat": True}
+    assert renderer.identity()["check"]["name"] == "see.py:all_seen"
+
+
+def test_a_picture_that_does_not_names_what_is_missing():
+    with PictureServer(PictureAnswer()) as server:
+        with pytest.raises(UndrawnPictureError, match="does not see cat") as undrawn:
+            made(server, "?check=see.py:no_cat").render_trial({"cat", "knife"}, run_seed=0, trial=0)
+        assert server.count == 2
+    failed = undrawn.value.record["failed"]
+    assert [row["check"]["missing"] for row in failed] == [["cat"], ["cat"]]
+    assert failed[0]["picture"] != failed[1]["picture"]
+
+
+def test_the_next_seed_may_pass():
+    with PictureServer(PictureAnswer()) as server:
+        renderer = made(server, "?check=see.py:some&tries=10")
+        rendering = renderer.render_trial({"cat"}, run_seed=0, trial=0)
+        assert rendering.picture.pixels[0, 0, 0] % 2 == 0
+        assert len(rendering.record.get("failed", [])) == server.count - 1
+
+
+def test_a_cap_reaches_whoever_runs_the_trials():
+    ledger = Ledger(Caps(max_requests=1))
+    with PictureServer(PictureAnswer()) as server:
+        renderer = made(server)
+        with metering(ledger):
+            renderer.render_trial({"cat"}, run_seed=0, trial=0)
+            with pytest.raises(CapReachedError, match="max_requests"):
+                renderer.render_trial({"cat"}, run_seed=0, trial=1)
+        assert server.count == 1
+    assert ledger.unrecorded.requests == 1, "the run's totals hold what no record does"
+
+
+def test_the_users_own_pictures_cost_nothing_and_may_be_checked(tmp_path):
+    folder = tmp_path / "mine" / "cat"
+    folder.mkdir(parents=True)
+    Picture.from_pixels(np.full((6, 8, 3), 90, np.uint8))
+    (folder / "a.png").write_bytes(Picture.from_pixels(np.full((6, 8, 3), 90, np.uint8)).png)
+    renderer = generated_renderer(f"folder:{tmp_path / 'mine'}?check=see.py:all_seen", Catalogue())
+    assert (renderer.metered, renderer.source.priced) == (False, True)
+    rendering = renderer.render_trial({"cat"}, run_seed=0, trial=0)
+    assert rendering.record["source"] == {"file": "cat/a.png", "of": 1}
+    with pytest.raises(UndrawnPictureError, match="no picture of knife"):
+        renderer.render_trial({"knife"}, run_seed=0, trial=0)
+
+
+@dataclass
+class Scene:
+    candidate: frozenset[str]
+    shade: int = 0
+
+    def record(self):
+        return {"shade": self.shade}
+
+
+def test_a_scene_outside_a_search_has_its_own_picture():
+    with PictureServer(PictureAnswer()) as server:
+        renderer = made(server)
+        one = renderer.render(Scene(frozenset({"cat"})))
+        assert renderer.render(Scene(frozenset({"cat"}))).picture == one.picture
+        assert renderer.render(Scene(frozenset({"cat"}), 1)).picture != one.picture
+        assert server.count == 2
+
+    class Names:
+        names = ("cat", "table")
+
+        def record(self):
+            return {}
+
+    class Nothing(Names):
+        names = ()
+
+    with PictureServer(PictureAnswer()) as server:
+        made(server).render(Names())
+        assert "There is a cat." in server.orders[0].prompt
+        with pytest.raises(UsageError, match="cannot tell what to draw"):
+            made(server).render(Nothing())
+
+
+def test_draw_gives_scenes_to_renderers_of_scenes():
+    class Flat:
+        name = "flat"
+
+        def render(self, scene):
+            return Rendering(Picture.from_pixels(np.full((6, 8, 3), scene.shade, np.uint8)))
+
+    rendering, generated = draw(Flat(), Scene(frozenset(), 9), {"cat"}, run_seed=0, trial=0)
+    assert rendering.picture.pixels[0, 0, 0] == 9
+    assert generated is None
+    with PictureServer(PictureAnswer()) as server:
+        rendering, generated = draw(made(server), object(), {"cat"}, run_seed=0, trial=0)
+    assert generated is not None
+    assert generated["prompt"]
+
+
+def test_its_identity_is_json_and_tells_styles_and_sources_apart(tmp_path):
+    with PictureServer(PictureAnswer()) as server:
+        first, second = made(server), made(server, "?size=64x64")
+    said = json.loads(json.dumps(renderer_identity(first)))
+    assert said["source"]["prefix"] == "openai-image"
+    assert said != json.loads(json.dumps(renderer_identity(second)))
+    assert renderer_identity(object()) is None  # type: ignore[arg-type]
+    assert not first.priced
+
+
+def test_names_and_what_is_unknown():
+    assert is_generated("openai-image:m")
+    assert not is_generated("embree")
+    with pytest.raises(UnknownNameError, match="dog"), PictureServer(PictureAnswer()) as server:
+        made(server).render_trial({"dog"}, run_seed=0, trial=0)
+    with pytest.raises(UsageError):
+        generated_renderer("folder:/nowhere", Catalogue())
+    with pytest.raises(UsageError, match="nowhere"), PictureServer(PictureAnswer()) as server:
+        made(server, "?check=nowhere.py:x")
+
+
+def test_an_undrawn_picture_crosses_processes():
+    error = pickle.loads(pickle.dumps(UndrawnPictureError("no picture", again=True)))
+    assert str(error) == "no picture"
+
+
+def test_a_spec_is_its_name():
+    assert parse_picture_spec("folder:x?check=tiny-vlm").text == "folder:x?check=tiny-vlm"
