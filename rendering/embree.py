@@ -172,9 +172,7 @@ class _Frame:
             owners = self._owners(name)
             own = np.isin(index, owners)
             if self._room and self._tracer.has_panes(owners):
-                own = self._tracer.met(
-                    owners, self._origin, directions, own, behind=hits.distance
-                )
+                own = self._tracer.met(owners, self._origin, directions, own, behind=hits.distance)
             at = np.flatnonzero(own)
             step = -(-len(at) // COUNTED) or 1
             seen = self._differing(owners, at[::step], base, directions, veil) if len(at) else 0
@@ -207,9 +205,7 @@ class _Frame:
         bare = self._tracer.bare() if self._room else []
         if not bare:
             return index
-        at, first = cast(RoomShader, self._shader).layer(
-            self._origin, directions, hits.distance
-        )
+        at, first = cast(RoomShader, self._shader).layer(self._origin, directions, hits.distance)
         owners = self._tracer.table.owner[first.face]
         alone = np.isin(owners, bare)
         index = index.copy()

@@ -98,9 +98,7 @@ def cut_fine(mesh: Mesh, reach: float) -> Mesh:
         middle, upright = 0.5 * (c[:, 0] + c[:, 1]), n[:, 0] + n[:, 1]
         upright /= np.maximum(np.linalg.norm(upright, axis=1, keepdims=True), 1e-9)
         halves = [
-            np.concatenate(
-                [np.stack([a[:, 0], m, a[:, 2]], 1), np.stack([m, a[:, 1], a[:, 2]], 1)]
-            )
+            np.concatenate([np.stack([a[:, 0], m, a[:, 2]], 1), np.stack([m, a[:, 1], a[:, 2]], 1)])
             for a, m in ((c, middle), (n, upright))
         ]
         keep = np.ones(len(corners), dtype=np.bool_)
@@ -134,9 +132,7 @@ def _frames(corners: F32, normals: F32) -> tuple[F32, F32, F32, F32]:
     return start, n, tangent, other
 
 
-def _rays(
-    angles: Sequence[tuple[float, float]], n: F32, tangent: F32, other: F32
-) -> Iterator[F32]:
+def _rays(angles: Sequence[tuple[float, float]], n: F32, tangent: F32, other: F32) -> Iterator[F32]:
     for azimuth, elevation in angles:
         a, b, c = (
             np.float32(value)

@@ -83,7 +83,9 @@ class Tracer:
         """Place `objects`."""
         self._backdrop = backdrop
         # Panes of a backdrop are drawn in rooms alone, where they stand like an object's.
-        still = np.array([0.0, 0.0, 0.0, 1.0, 0.0, *(backdrop.low - _MARGIN), *(backdrop.high + _MARGIN)])
+        still = np.array(
+            [0.0, 0.0, 0.0, 1.0, 0.0, *(backdrop.low - _MARGIN), *(backdrop.high + _MARGIN)]
+        )
         self._still = _Placed(backdrop, 0, 0, still, still[5:].reshape(2, 3))
         self._placed: list[_Placed] = []
         tables = [backdrop.table]
@@ -274,7 +276,9 @@ class Tracer:
         self, origins: F32, directions: F32, limit: F32 | None = None
     ) -> npt.NDArray[np.bool_]:
         """Return which of the rays `n x 3` hit anything solid, within `limit` (`n`, m) if given."""
-        blocked = self._backdrop.solid.occluded(origins, directions, FAR if limit is None else limit)
+        blocked = self._backdrop.solid.occluded(
+            origins, directions, FAR if limit is None else limit
+        )
         reach = _ENDLESS if limit is None else limit
         for placed in self._placed:
             at, starts, rays = cull(origins, directions, reach, placed.frame)

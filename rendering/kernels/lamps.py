@@ -281,9 +281,7 @@ def lamplight(
                 shine = bright * glint(lamps[k], at[0], at[1], at[2], mirrored, hard)
             for c in range(3):
                 tint = 0.2 + 0.8 * albedo[i, c] if material == _METAL else 1.0
-                out[i, c] += (
-                    lamps[k, 3 + c] * arriving * (albedo[i, c] * scattered + tint * shine)
-                )
+                out[i, c] += lamps[k, 3 + c] * arriving * (albedo[i, c] * scattered + tint * shine)
 
 
 @kernel

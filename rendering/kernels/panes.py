@@ -177,7 +177,9 @@ def overlay(
                 white = 0.3 * (colour[0] + colour[1] + colour[2])
                 for k in range(3):
                     own = _FLAME_GAIN * colour[k] * opaque
-                    own += _CORE_GAIN * (0.6 * colour[k] + 0.4 * white) * core * (0.4 + 0.6 * tongue)
+                    own += (
+                        _CORE_GAIN * (0.6 * colour[k] + 0.4 * white) * core * (0.4 + 0.6 * tongue)
+                    )
                     added[i, k] += left[i, k] * own
                     left[i, k] *= 1.0 - 0.3 * opaque
                 burning[i] += opaque
