@@ -15,10 +15,10 @@ import numpy as np
 from ...core import UnknownNameError, UsageError
 from ...rendering.baking import baked
 from ...rendering.mesh import Mesh
+from ...rendering.shapes.builder import Builder
 from . import assets
 from .street import CROSSING_WIDTH, JUNCTION_SETBACK
 from .town_ground import END, START
-from .town_parts import Builder
 from .town_suburb import build_suburb
 from .town_terraces import build_terraces
 

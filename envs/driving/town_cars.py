@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...rendering.mesh import Material, Mesh
-from .town_parts import RGB, Builder
+from ...rendering.shapes.builder import RGB, Builder
 
 PAINTS: tuple[RGB, ...] = (
     (0.72, 0.73, 0.74),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...rendering.mesh import Material, Mesh
-from .town_parts import RGB, Builder, shade
+from ...rendering.shapes.builder import RGB, Builder, shade
 
 STEEL: RGB = (0.50, 0.52, 0.53)
 IRON: RGB = (0.12, 0.14, 0.14)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...rendering.mesh import Material, Mesh
-from .town_parts import RGB, Builder, shade
+from ...rendering.shapes.builder import RGB, Builder, shade
 
 BARK: RGB = (0.33, 0.26, 0.20)
 

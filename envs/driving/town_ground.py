@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...rendering.mesh import Material
+from ...rendering.shapes.builder import RGB, Builder, shade
 from .street import (
     CENTRE_LINE_Y,
     CROSSING_WIDTH,
@@ -21,7 +22,6 @@ from .street import (
     SIDEWALK_HEIGHT,
     SIDEWALK_WIDTH,
 )
-from .town_parts import RGB, Builder, shade
 
 START, END = -16.0, 312.0
 SIDE_REACH = 80.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...rendering.mesh import Material, Mesh
-from .town_parts import RGB, Builder, shade
+from ...rendering.shapes.builder import RGB, Builder, shade
 from .town_roofs import Gable, chimney, dormer, front_gable, gable_roof
 from .town_walls import BRICKS, DOORS, PANE, PLASTERS, TILES, WHITE, Facade
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...rendering.mesh import Material, Mesh
+from ...rendering.shapes.builder import RGB, Builder
 from .street import (
     CROSSING_WIDTH,
     JUNCTION_SETBACK,
@@ -17,7 +18,6 @@ from .street import (
 )
 from .town_cars import PAINTS, plain_car
 from .town_ground import LOT_HEIGHT
-from .town_parts import RGB, Builder
 
 NEAR_END = 215.0
 """Beyond this x no ego position comes near: things are built more simply there, m."""

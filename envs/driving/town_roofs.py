@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...rendering.mesh import Material
-from .town_parts import RGB, Builder, shade
+from ...rendering.shapes.builder import RGB, Builder, shade
 from .town_walls import PANE, WHITE, Facade
 
 

@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 
 from ...rendering.mesh import Material, Mesh
-from .town_parts import RGB, Builder, shade
+from ...rendering.shapes.builder import RGB, Builder, shade
 from .town_roofs import Gable, chimney, dormer, gable_roof
 from .town_walls import BRICKS, DOORS, PLASTERS, TILES, WHITE, Facade
 

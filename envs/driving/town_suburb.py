@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 
 from ...rendering.mesh import Material, Mesh
+from ...rendering.shapes.builder import RGB, Builder
 from .street import LEFT_SIDEWALK, RIGHT_SIDEWALK, SIDEWALK_WIDTH
 from .town_furniture import (
     board_fence,
@@ -20,7 +21,6 @@ from .town_greens import bush, conifer, flowers, hedge, tree
 from .town_ground import END, LOT_HEIGHT, START, GroundStyle, blocks, close_horizon, lay_ground
 from .town_houses import detached, garage, plain_block
 from .town_layout import FIRST_SEEN, NEAR_END, StreetSide, car_choices, park_in_crossings
-from .town_parts import RGB, Builder
 from .town_walls import BRICKS
 
 LAWN: RGB = (0.42, 0.52, 0.28)

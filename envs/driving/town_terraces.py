@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...rendering.mesh import Material, Mesh
+from ...rendering.shapes.builder import Builder
 from .street import LEFT_SIDEWALK, RIGHT_SIDEWALK, SIDEWALK_WIDTH
 from .town_furniture import (
     bench,
@@ -21,7 +22,6 @@ from .town_greens import bush, flowers, tree
 from .town_ground import END, LOT_HEIGHT, START, GroundStyle, blocks, close_horizon, lay_ground
 from .town_houses import plain_block
 from .town_layout import NEAR_END, StreetSide, car_choices, park_in_crossings
-from .town_parts import Builder
 from .town_rows import terrace
 from .town_walls import BRICKS
 

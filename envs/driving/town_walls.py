@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...rendering.mesh import Material
-from .town_parts import RGB, Builder, shade
+from ...rendering.shapes.builder import RGB, Builder, shade
 
 WHITE: RGB = (0.90, 0.90, 0.87)
 PANE: RGB = (0.16, 0.20, 0.24)

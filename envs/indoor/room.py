@@ -16,7 +16,6 @@ import numpy as np
 from ...core import UnknownNameError, UsageError
 from ...rendering.baking import baked
 from ...rendering.mesh import Mesh
-from ..driving import town_parts
 from .layout import Layout
 from .room_counter import sink, worktop
 from .room_decor import decorate
@@ -98,8 +97,8 @@ def _sources() -> tuple[Path, ...]:
     return (
         *sorted(here.glob("room*.py")),
         here / "layout.py",
-        Path(town_parts.__file__),
         rendering / "mesh.py",
+        rendering / "shapes" / "builder.py",
         rendering / "shapes" / "primitives.py",
     )
 

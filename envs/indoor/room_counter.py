@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 
 from ...rendering.mesh import Material
+from ...rendering.shapes.builder import RGB, shade
 from ...rendering.shapes.primitives import cylinder, lathe, sweep
-from ..driving.town_parts import RGB, shade
 from .layout import COUNTER_FRONT, COUNTER_THICKNESS, COUNTER_TOP
 from .room_palettes import IRON, STEEL, WHITE, Palette
 from .room_parts import FINE, Cell, Parts, Range, cells, rounded_rectangle

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...rendering.mesh import Material, Mesh
+from ...rendering.shapes.builder import RGB, shade
 from ...rendering.shapes.primitives import cylinder, disc, lathe, torus
-from ..driving.town_parts import RGB, shade
 from .layout import UPPER_BOTTOM, UPPER_TOP, Layout, Unit
 from .room_palettes import IRON, WHITE, Palette
 from .room_parts import Parts, Range

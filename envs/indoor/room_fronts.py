@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from ...rendering.mesh import Material
+from ...rendering.shapes.builder import RGB, shade
 from ...rendering.shapes.primitives import cylinder, ellipsoid, rounded_box
-from ..driving.town_parts import RGB, shade
 from .room_palettes import IRON, Palette
 from .room_parts import Parts, Range
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...rendering.mesh import Material
-from ..driving.town_parts import RGB
+from ...rendering.shapes.builder import RGB
 
 Handle = Literal["bar", "knob", "cup", "rail"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...rendering.mesh import Material, Mesh
-from ..driving.town_parts import RGB, Builder
+from ...rendering.shapes.builder import RGB, Builder
 
 Range = tuple[float, float]
 Cell = tuple[float, float, float, float]

@@ -5,9 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from ...rendering.mesh import Material
+from ...rendering.shapes.builder import shade
 from ...rendering.shapes.primitives import ellipsoid, rounded_box
-from ..driving.town_parts import shade
-from .layout import CEILING, COUNTER_TOP, ROOM_FRONT, UPPER_BOTTOM, UPPER_TOP, Layout, Unit
+from .layout import (
+    CEILING,
+    COUNTER_TOP,
+    ROOM_FRONT,
+    TILE_FRONT,
+    UPPER_BOTTOM,
+    UPPER_TOP,
+    Layout,
+    Unit,
+)
 from .room_counter import UPSTAND
 from .room_palettes import STEEL, WHITE, Palette
 from .room_parts import FINE, Cell, Parts, Range, cells
@@ -20,7 +29,6 @@ SILL_TOP = WINDOW_Z[0] + 0.004
 REVEAL = 0.16
 """Depth of the opening up to the window's frame, m."""
 
-_TILE_X = -0.008
 _STEP = 0.25
 _SKIRTING = 0.09
 
@@ -111,21 +119,23 @@ def splashback(b: Parts, look: Palette, plan: Layout, run: Range) -> None:
         high = UPPER_BOTTOM if unit.has_top else UPPER_TOP
         y = (unit.right, unit.left)
         pieces = cells(y, (low, high), 0.6 * FINE, hole if unit.kind == "sink" else None)
-        b.sheet((_TILE_X, 0, 0), (0, 0, 1), (0, 1, 0), [(c, d, a, e) for a, e, c, d in pieces],
+        b.sheet((TILE_FRONT, 0, 0), (0, 0, 1), (0, 1, 0), [(c, d, a, e) for a, e, c, d in pieces],
                 look.tiles, Material.TILE)  # fmt: skip
         for edge, face in ((unit.right, "-y"), (unit.left, "+y")):
             other = "+y" if face == "-y" else "-y"
-            b.box((_TILE_X, edge - 0.0005, low), (0.0, edge + 0.0005, high), WHITE, Material.MATTE,
-                  skip=f"-x +x -z {other}")  # fmt: skip
+            end = (TILE_FRONT, edge - 0.0005, low), (0.0, edge + 0.0005, high)
+            b.box(*end, WHITE, Material.MATTE, skip=f"-x +x -z {other}")
         if high > UPPER_BOTTOM:
-            b.sheet((0, 0, high), (1, 0, 0), (0, 1, 0), [(_TILE_X, 0.0, *y)], WHITE, Material.MATTE)
+            b.sheet(
+                (0, 0, high), (1, 0, 0), (0, 1, 0), [(TILE_FRONT, 0.0, *y)], WHITE, Material.MATTE
+            )
 
 
 def window(b: Parts, look: Palette, sink: Unit) -> None:
     """Add the window over the sink: reveals, sill, frame with two lights, the garden outside."""
     y0, y1, z0, z1 = window_hole(sink)
     reveal = shade(look.wall, 1.03)
-    front = (_TILE_X - 0.001, (y0, y1), (z0, z1))
+    front = (TILE_FRONT - 0.001, (y0, y1), (z0, z1))
     b.rim(front, (REVEAL, (y0, y1), (z0, z1)), reveal, Material.MATTE)
     size = (REVEAL + 0.045, y1 - y0 + 0.05, 0.022)
     centre = (0.5 * (REVEAL - 0.045), sink.middle, SILL_TOP - 0.011)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...rendering.mesh import Material
+from ...rendering.shapes.builder import shade
 from ...rendering.shapes.primitives import cylinder, lathe, rounded_box
-from ..driving.town_parts import shade
 from .layout import (
     BURNERS,
     CABINET_FRONT,

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 
 from ...rendering.mesh import Material, Mesh
+from ...rendering.shapes.builder import RGB, shade
 from ...rendering.shapes.primitives import cylinder, rounded_box
-from ..driving.town_parts import RGB, shade
 from .layout import (
     CABINET_FRONT,
     COUNTER_THICKNESS,

@@ -120,8 +120,6 @@ def subjects(
     return [Subject("room", box, decides=False, solid=False)]
 
 
-
-
 def _framed(thing: Placed) -> F64:
     """Return the box of a thing that is to be in the frame, `2 x 3`, m.
 

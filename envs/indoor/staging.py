@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ...core import SceneError
-from . import assets
+from . import assets, room
 from .layout import (
     BURNERS,
     CABINET_FRONT,
@@ -402,7 +402,7 @@ class Stage:
             lit.append(self._sides[1])
         for index in lit:
             x, y = self._burner(index)
-            self._put(Placed("stove_on", "gas_flame", 0, x, y, GRATE_TOP - 0.03))
+            self._put(Placed("stove_on", "gas_flame", 0, x, y, room.BURNER_TOP - 0.008))
 
     def _pan_stove(self) -> None:
         variant, steam = self._variant("pan"), self._variant("steam_wide")

@@ -1,4 +1,4 @@
-"""A builder that gathers flat-shaded pieces of a town into one mesh."""
+"""A builder that gathers flat-shaded pieces of a street or a room into one mesh."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ...rendering.mesh import F32, Material, Mesh
+from ..mesh import F32, Material, Mesh
 
 Point = Sequence[float]
 RGB = tuple[float, float, float]
