@@ -27,6 +27,7 @@ class Pose:
         gaze: Turn of the head to the left, radians.
         grips: How far left and right hand are closed, 0 = flat, 1 = a fist.
         thumbs: Direction the left and right thumb lie to; None = as the arm hangs or is raised.
+        shrugs: How far the left and right shoulder are raised.
         twist: Turn of the trunk above the hips to the left, radians.
         nod: Pitch of the head besides the lean's, radians, positive looks down.
     """
@@ -41,6 +42,7 @@ class Pose:
     gaze: float = 0.0
     grips: tuple[float, float] = (0.3, 0.3)
     thumbs: tuple[Point | None, Point | None] = (None, None)
+    shrugs: tuple[float, float] = (0.0, 0.0)
     twist: float = 0.0
     nod: float = 0.0
 
@@ -251,7 +253,7 @@ def skeleton(person: Person) -> Skeleton:
             shin * unit,
             np.asarray(pose.knees) * mirror,
         )
-        s = pelvis + trunk @ (np.array([-0.005, side * shoulder, rise]) * unit)
+        s = pelvis + trunk @ (np.array([-0.005, side * shoulder, rise + pose.shrugs[i]]) * unit)
         e, w = middle_joint(
             s,
             np.asarray(pose.hands[i]) * unit,

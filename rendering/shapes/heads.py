@@ -65,7 +65,7 @@ def head(person: Person, bones: Skeleton) -> list[Mesh]:
         shell = surface(cover, _HAIR_STEP, colour, Material.MATTE if hair else Material.CLOTH)
         shell = without_hidden(shell, face, 0.03)
         skin = without_hidden(skin, cover, 0.03)
-        parts.append(_stranded(shell) if hair else shell)
+        parts.append(_stranded(shell, 0.12 - 0.06 * infancy(person)) if hair else shell)
     if covers[0] is not None and covers[1] is not None:
         # Hair grows below the hat, which is the last part.
         parts[-2] = without_hidden(parts[-2], covers[1], 0.02)
@@ -219,11 +219,11 @@ def _features(person: Person) -> list[Mesh]:
     return parts
 
 
-def _stranded(mesh: Mesh) -> Mesh:
+def _stranded(mesh: Mesh, contrast: float) -> Mesh:
     """Shade strands from the crown down, so that hair is not a smooth cap."""
     middle = mesh.vertices[mesh.faces].mean(axis=1)
     around = np.arctan2(middle[:, 1], middle[:, 0] + 0.06)
-    tone = 1 + 0.12 * np.sin(_STRANDS * around + 5.0 * middle[:, 2])
+    tone = 1 + contrast * np.sin(_STRANDS * around + 5.0 * middle[:, 2])
     return mesh.painted(np.clip(mesh.colours * tone[:, None], 0.0, 1.0).astype(np.float32))
 
 

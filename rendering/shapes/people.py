@@ -111,9 +111,11 @@ def torso_fields(person: Person, bones: Skeleton, grow: float = 0.0) -> list[Fie
         limb((-0.01, 0, 0.30), (-0.006, 0, 0.358), 0.060, 0.042),
     ]
     if infancy(person) > 0:
-        for s in (1.0, -1.0):  # round shoulders, from which the arms grow
-            y = s * float(np.linalg.norm((bones.shoulders[0] - bones.shoulders[1]) / u)) / 2
-            shapes.append(ellipsoid((-0.005, y * 0.97, 0.287), (0.038, 0.034, 0.034)))
+        for joint in bones.shoulders:  # round shoulders, from which the arms grow
+            x, y, z = bones.trunk.T @ (joint - bones.pelvis) / u
+            shapes.append(
+                ellipsoid((x, 0.97 * y, z / bones.stretch + 0.003), (0.038, 0.034, 0.034))
+            )
         shapes.append(ellipsoid((0.030, 0, 0.075), (0.098, 0.092 * w, 0.100)))
     elif person.woman:
         shapes += [ellipsoid((0.055, s * 0.044, 0.215), (0.040, 0.042, 0.042)) for s in (1.0, -1.0)]

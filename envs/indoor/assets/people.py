@@ -133,16 +133,17 @@ _SQUATTING = Pose(
     nod=-0.26,
 )
 _TIPTOE = Pose(
-    pelvis=(0.0, 0.655),
-    lean=0.10,
+    pelvis=(0.0, 0.665),
+    lean=0.16,
     hands=((0.20, 0.16, 0.75), (0.2, -0.15, 0.9)),
-    feet=((0.0, 0.075, 0.115), (-0.02, -0.075, 0.115)),
+    feet=((0.0, 0.075, 0.125), (-0.02, -0.075, 0.125)),
     elbows=(-0.3, 1.0, -0.5),
-    toes=(0.65, 0.65),
+    toes=(0.75, 0.75),
     grips=(0.2, 0.10),
     thumbs=_PALM_DOWN,
-    twist=0.18,
-    nod=-0.28,
+    shrugs=(0.0, 0.035),
+    twist=0.32,
+    nod=-0.30,
 )
 _ON_STOOL = replace(
     _TIPTOE,
@@ -150,7 +151,8 @@ _ON_STOOL = replace(
     hands=((0.06, 0.20, 0.56), (0.2, -0.15, 0.9)),
     feet=((0.0, 0.065, 0.085), (-0.02, -0.065, 0.085)),
     toes=(0.4, 0.4),
-    nod=-0.30,
+    lean=0.05,
+    twist=0.18,
 )
 _ALARMED = Pose(
     pelvis=(0.02, 0.585),
@@ -185,6 +187,7 @@ def _mirrored(pose: Pose) -> Pose:
             None if left is None else (left[0], -left[1], left[2]),
         ),
         gaze=-pose.gaze,
+        shrugs=pose.shrugs[::-1],
         twist=-pose.twist,
     )
 
@@ -247,13 +250,13 @@ FIGURES: Mapping[str, tuple[Figure, ...]] = {
     "child_on_stool": (
         Figure(Person(height=1.06, heads=5.1, feet="bare", top=(0.25, 0.55, 0.85),
                       bottom=(0.30, 0.30, 0.36), sleeves="short", skin=_FAIR, hair=_CHESTNUT,
-                      pose=_ON_STOOL), ((1, (0.26, -0.10, 1.17)),)),
+                      pose=_ON_STOOL), ((1, (0.28, -0.10, 1.18)),)),
         Figure(Person(height=1.10, heads=5.2, hair_style="ponytail", hair=_DARK,
                       skin=_TAN, feet="bare", top=(0.95, 0.45, 0.55), bottom=(0.30, 0.40, 0.60),
-                      pose=_mirrored(_ON_STOOL)), ((0, (0.26, 0.10, 1.19)),)),
+                      pose=_mirrored(_ON_STOOL)), ((0, (0.30, 0.10, 1.21)),)),
         Figure(Person(height=1.02, heads=5.0, skin=_BROWN, hair=_DARK, hair_style="curly",
                       feet="bare", top=(0.95, 0.80, 0.25), bottom=(0.25, 0.45, 0.35), legs="shorts",
-                      sleeves="short", pose=_ON_STOOL), ((1, (0.24, -0.09, 1.12)),)),
+                      sleeves="short", pose=_ON_STOOL), ((1, (0.27, -0.09, 1.13)),)),
     ),
     "adult_reacting": (
         Figure(Person(height=1.67, woman=True, face="alarmed", hair_style="ponytail",
@@ -277,19 +280,19 @@ FIGURES: Mapping[str, tuple[Figure, ...]] = {
     ),
     "child_near_microwave": (
         Figure(_toddler(0.98, _TIPTOE, top=(0.95, 0.30, 0.22), bottom=(0.24, 0.33, 0.55),
-                        hair=_CHESTNUT), ((1, (0.22, -0.09, 1.00)),)),
+                        hair=_CHESTNUT), ((1, (0.29, -0.07, 1.00)),)),
         Figure(_toddler(0.97, _mirrored(_TIPTOE), top=(0.98, 0.82, 0.30), bottom=(0.35, 0.52, 0.36),
-                        hair=_BLOND, **_GIRL), ((0, (0.19, 0.09, 1.00)),)),
+                        hair=_BLOND, **_GIRL), ((0, (0.28, 0.07, 1.00)),)),
         Figure(_toddler(0.99, _TIPTOE, top=(0.25, 0.62, 0.78), bottom=(0.50, 0.42, 0.34),
                         skin=_BROWN, hair=_DARK, hair_style="curly", sleeves="short"),
-               ((1, (0.22, -0.09, 1.00)),)),
+               ((1, (0.29, -0.07, 1.00)),)),
     ),
     "child_near_pan": tuple(
-        Figure(_toddler(height, pose, **looks), ((side, (0.23, y, 0.97)),))
+        Figure(_toddler(height, pose, **looks), ((side, (0.30, y, 0.97)),))
         for height, side, y, pose, looks in (
-            (0.97, 0, 0.09, replace(_mirrored(_TIPTOE), gaze=0.1),
+            (0.97, 0, 0.07, replace(_mirrored(_TIPTOE), gaze=0.1),
              {"top": (0.45, 0.70, 0.35), "bottom": (0.50, 0.36, 0.26), "hair": _BLOND}),
-            (0.96, 1, -0.09, replace(_TIPTOE, hands=((0.10, 0.21, 0.62), (0.2, -0.15, 0.9))),
+            (0.96, 1, -0.07, replace(_TIPTOE, hands=((0.10, 0.21, 0.62), (0.2, -0.15, 0.9))),
              {"top": (0.80, 0.45, 0.72), "bottom": (0.28, 0.26, 0.40), "hair": _DARK, "skin": _TAN,
               **_GIRL}),
             (0.98, 1, -0.07, replace(_TIPTOE, hands=((0.03, 0.24, 0.58), (0.2, -0.15, 0.9))),
