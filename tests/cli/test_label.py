@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from html.parser import HTMLParser
 from urllib.parse import urlencode
 
@@ -356,6 +359,8 @@ def test_the_page_may_load_nothing_from_elsewhere(server):
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert reply.getheader("cache-control") == "no-store"
+    # Under a stricter one browsers hide the origin of the page's own posts, which are refused then.
+    assert reply.getheader("referrer-policy") == "same-origin"
     for path in ("/label.css", "/label.js"):
         text = server.ask(path)[1].decode()
         assert "http:" not in text
@@ -381,3 +386,98 @@ def test_two_reviewers_label_at_once_and_each_goes_on_where_they_stopped(run):
     again = Served(run.path, "--reviewer", "ann")
     again.end()
     assert again.said["labelled"] == 8
+
+
+# -- in a browser ---------------------------------------------------------------------------------
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+class Browser:
+    """Headless Chromium on one page, through its debugging pipe."""
+
+    def __init__(self, url, profile):
+        down, self.up = os.pipe()
+        self.down, up = os.pipe()
+        options = f"--headless --no-sandbox --disable-gpu --user-data-dir={profile}"
+        command = f"exec {CHROMIUM} {options} --remote-debugging-pipe 3<&{down} 4>&{up}"
+        self.process = subprocess.Popen(
+            ["bash", "-c", command],
+            pass_fds=(down, up),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(down)
+        os.close(up)
+        self.number, self.read = 0, b""
+        self.session = {}
+        target = self.call("Target.createTarget", url=url)["targetId"]
+        found = self.call("Target.attachToTarget", targetId=target, flatten=True)
+        self.session = {"sessionId": found["sessionId"]}
+
+    def call(self, method, **params):
+        self.number += 1
+        asked = {"id": self.number, "method": method, "params": params, **self.session}
+        os.write(self.up, json.dumps(asked).encode() + b"\0")
+        while True:
+            while b"\0" not in self.read:
+                piece = os.read(self.down, 1 << 16)
+                assert piece, "the browser has ended"
+                self.read += piece
+            one, _, self.read = self.read.partition(b"\0")
+            told = json.loads(one)
+            if told.get("id") == self.number:
+                return told.get("result", {})
+
+    def says(self, expression):
+        return self.call("Runtime.evaluate", expression=expression).get("result", {}).get("value")
+
+    def press(self, key):
+        text = key if len(key) == 1 else ""
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, text=text)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+    def wait_for(self, expression, wanted):
+        end = time.monotonic() + 20
+        while self.says(expression) != wanted:
+            assert time.monotonic() < end, (expression, self.says(expression))
+            time.sleep(0.05)
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.up)
+        os.close(self.down)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
+def test_keys_label_in_a_browser(run, tmp_path):
+    pytest.importorskip("starlette")
+    pytest.importorskip("uvicorn")
+    served = Served(run.path, "--reviewer", "ann")
+    browser = Browser(served.said["url"], tmp_path / "profile")
+    place = "document.readyState == 'complete' && location.pathname.at(-1)"
+    try:
+        browser.wait_for(place, "1")
+        assert 0 < int(browser.says("document.getElementById('left').innerText")) <= 15
+        browser.press("2")
+        browser.wait_for(place, "2")
+        for key in "c5":  # in the comment a digit is a digit
+            browser.press(key)
+        browser.wait_for("document.getElementById('comment').value", "5")
+        browser.press("Escape")
+        browser.press("5")
+        browser.wait_for(place, "3")
+        browser.press("9")
+        browser.press("ArrowLeft")
+        browser.wait_for(place, "2")
+        assert browser.says("document.querySelector('.chosen').value") == "other"
+    finally:
+        browser.end()
+        served.end()
+    first, second = sample_trials(run, 2, 0)
+    own = LabelStore(run.path).of("ann")
+    assert own[first].flag == "picture"
+    assert (own[second].flag, own[second].comment) == ("other", "5")
+    assert own[first].seconds is not None
+    assert len(own) == 2

@@ -138,34 +138,46 @@ class LabelStore:
         if not self.path.exists():
             return []
         with self._open(write=False) as db:
+            if not _tables(db):  # another reviewer is just making it
+                return []
             query = f"SELECT reviewer, key, idx, flag, comment, seconds FROM labels {where}"
             rows = db.execute(f"{query} ORDER BY reviewer, key, idx", values).fetchall()
             return [Label(*row) for row in rows]
 
     @contextlib.contextmanager
     def _open(self, *, write: bool) -> Iterator[sqlite3.Connection]:
-        """Yield a connection within a transaction."""
+        """Yield a connection, within a transaction if it is to write."""
+        # Who may write also reads so: only then is what a killed writer left cleared up.
+        may_write = os.access(self.path.parent, os.W_OK) and (
+            write or os.access(self.path, os.W_OK)
+        )
+        mode = "rwc" if write else "rw" if may_write else "ro"
+        place = f"{self.path.absolute().as_uri()}?mode={mode}"
         try:
-            if write:
-                db = sqlite3.connect(self.path, timeout=30)
-            else:
-                # Not immutable: another reviewer may be writing.
-                db = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)
-            with contextlib.closing(db), db:
+            with contextlib.closing(
+                sqlite3.connect(place, uri=True, timeout=30, isolation_level=None)
+            ) as db:
                 if write:
-                    self._prepare(db)
+                    db.execute("BEGIN IMMEDIATE")
+                    _prepare(db)
                 yield db
+                if write:
+                    db.execute("COMMIT")
         except (sqlite3.Error, OSError, TypeError, UsageError) as error:
             raise RunFolderError(
                 f"the labels in {self.path} cannot be {'written' if write else 'read'}: {error}"
             ) from error
 
-    @staticmethod
-    def _prepare(db: sqlite3.Connection) -> None:
-        application = db.execute("PRAGMA application_id").fetchone()[0]
-        if application != _APPLICATION:
-            if db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
-                raise sqlite3.DatabaseError("it is a database of something else")
-            db.execute(_SCHEMA)
-            db.execute(f"PRAGMA application_id = {_APPLICATION}")
-            db.commit()
+
+def _tables(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0])
+
+
+def _prepare(db: sqlite3.Connection) -> None:
+    """Make the table within the transaction; the file is ours, or empty."""
+    if db.execute("PRAGMA application_id").fetchone()[0] == _APPLICATION:
+        return
+    if _tables(db):
+        raise sqlite3.DatabaseError("it is a database of something else")
+    db.execute(_SCHEMA)
+    db.execute(f"PRAGMA application_id = {_APPLICATION}")

@@ -36,7 +36,8 @@ HEADERS = {
         "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    # Not no-referrer: browsers then post with the origin "null", which is refused.
+    "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 
