@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -107,7 +108,7 @@ def subjects(
             box=_framed(thing),
             decides=thing.name in deciding,
             solid=thing.kind not in _THIN,
-            front=_OPEN_TO.get(thing.kind),
+            front=_front(thing),
         )
         for thing in things
         if thing.name != "room" and thing.kind not in _ASIDE
@@ -132,3 +133,10 @@ def _framed(thing: Placed) -> F64:
     elif thing.kind in _HALF_LENGTH:
         box[0, 2] += LEGS * (box[1, 2] - box[0, 2])
     return box
+
+
+def _front(thing: Placed) -> tuple[float, float] | None:
+    """Return the (x, y) that a thing must be seen from, if it has one good side."""
+    if thing.kind == "adult_reacting":  # her face shows alarm
+        return math.cos(thing.yaw), math.sin(thing.yaw)
+    return _OPEN_TO.get(thing.kind)

@@ -356,10 +356,11 @@ class Stage:
     def _microwave(self) -> None:
         variant, steam = self._variant("microwave_open"), self._variant("steam_wide")
         bowl = assets.anchor("microwave_open", variant, "bowl")
+        near = "child_near_microwave" in self._chosen
 
         def draw() -> list[Placed]:
             y, yaw = self._along_top(0.26), FACING + self._uniform(-0.06, 0.06)
-            x = self._uniform(-0.29, -0.26)
+            x = self._uniform(-0.40, -0.36) if near else self._uniform(-0.40, -0.28)
             body = Placed("microwave_open_hot", "microwave_open", variant, x, y, COUNTER_TOP, yaw)
             where = body.to_room([bowl])[0]
             return [
@@ -477,13 +478,13 @@ class Stage:
         hand = assets.anchor("adult_reacting", variant, "hand")
 
         def draw() -> list[Placed]:
-            x = self._uniform(-1.25, -0.9)
+            x = self._uniform(-1.35, -1.05)
             rack = Placed("adult_reacting", "extinguisher", 0, x, plane - side * 0.002,
                           hand[2] - assets.anchor("extinguisher", 0, "handle")[2],
                           -side * math.pi / 2)  # fmt: skip
             target = rack.point("handle")
             # She reaches past the camera's side: her face is seen.
-            yaw = side * (math.pi / 2 + self._uniform(0.25, 0.8))
+            yaw = side * (math.pi / 2 + self._uniform(0.55, 0.95))
             return [_reaching("adult_reacting", "adult_reacting", variant, target, yaw), rack]
 
         placed = draw()
@@ -668,4 +669,4 @@ def _nearest(placed: Placed, point: tuple[float, float, float]) -> float:
 
 def _before_counter(placed: list[Placed]) -> bool:
     """Return whether a person's feet are before the cabinets."""
-    return placed[0].x <= COUNTER_FRONT - 0.13
+    return placed[0].x <= COUNTER_FRONT - 0.10
