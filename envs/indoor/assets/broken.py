@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ....rendering.mesh import Material, Mesh
-from ....rendering.shapes.primitives import F64, disc, extrude
+from ....rendering.shapes.primitives import F64, Colour, disc, extrude
 from .parts import GLASS_EDGE, GLASS_TINT, Builders, generator, lying, turned
 
+_SIDE: Colour = (0.26, 0.42, 0.42)
 _SPREAD = (0.225, 0.30)  # m: half extent, x and y
 
 
@@ -15,13 +16,13 @@ def broken_glass(variant: int) -> Mesh:
     """Return a shattered tumbler: its bottom, large pieces and splinters over 0.45 m by 0.6 m."""
     random = generator("broken_glass", variant)
     parts = [_bottom(random).transformed((0.02, 0.03 * (variant - 1), 0), yaw=variant)]
-    count = 12
+    count = 13
     for k in range(count):
         angle = 2.4 * k + random.uniform(-0.3, 0.3)
         away = 0.30 + 0.62 * np.sqrt((k + 0.5) / count)
-        size = random.uniform(0.070, 0.105) * (1.1 - 0.25 * k / count)
+        size = random.uniform(0.075, 0.112) * (1.1 - 0.25 * k / count)
         lean = random.uniform(-0.24, 0.24, 2)
-        shard = _shard(random, size, k % 3 == 0).transformed(roll=lean[0], pitch=lean[1])
+        shard = _shard(random, size, k % 2 == 0).transformed(roll=lean[0], pitch=lean[1])
         low = float(shard.vertices[:, 2].min())
         at = (_SPREAD[0] * 0.86 * away * np.cos(angle), _SPREAD[1] * 0.90 * away * np.sin(angle))
         parts.append(shard.transformed((*at, -low), yaw=random.uniform(0, 6.3)))
@@ -30,7 +31,7 @@ def broken_glass(variant: int) -> Mesh:
         angle = 1.1 + 1.57 * k
         at = (0.11 * np.cos(angle), 0.15 * np.sin(angle))
         parts.append(piece.transformed((*at, 0.0), yaw=random.uniform(0, 6.3)))
-    for _ in range(22):
+    for _ in range(26):
         p = random.uniform(-1, 1, 2) * _SPREAD
         size = random.uniform(0.006, 0.014)
         points = np.array(
@@ -61,13 +62,14 @@ def _shard(random: np.random.Generator, size: float, mirrors: bool) -> Mesh:
 
 
 def _edged(outline: F64, mirrors: bool) -> Mesh:
-    thick = 0.0034
+    thick = 0.0042
     plate = lying(extrude(outline, thick, GLASS_TINT, Material.CLEAR, 0.0))
     flat = np.abs(plate.normals[:, 0, 2]) > 0.7
     colours, materials = plate.colours.copy(), plate.materials.copy()
     if mirrors:  # this one lies so that it shows the bright window
         colours[flat], materials[flat] = (0.66, 0.80, 0.84), int(Material.GLASS)
-    colours[~flat], materials[~flat] = GLASS_EDGE, int(Material.GLOSSY)
+    # Bright above and dark at its sides, it shows on any floor.
+    colours[~flat], materials[~flat] = _SIDE, int(Material.GLOSSY)
     plate = Mesh(plate.vertices, plate.faces, colours, materials, plate.normals)
     # A rim on the upper face: the broken edge is seen through the glass.
     middle = outline.mean(axis=0)

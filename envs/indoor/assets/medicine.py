@@ -64,7 +64,7 @@ def _pill(random: np.random.Generator, colours: tuple[Colour, Colour], tablet: b
     along = np.array([-1.0, -0.9, -0.62, 0.0, 0.62, 0.9, 1.0]) * half
     wide = np.array([0.15, 0.7, 1.0, 1.0, 1.0, 0.7, 0.15]) * radius
     path = np.stack([along, np.zeros(7), np.full(7, radius)], 1)
-    whole = sweep(path, wide, colours[1], Material.GLOSSY, sides=7)
+    whole = sweep(path, wide.tolist(), colours[1], Material.GLOSSY, sides=7)
     whole = paint_where(whole, lambda m: np.asarray(m[:, 0] > 0), colours[0])
     return whole.transformed(yaw=random.uniform(0, np.pi))
 

@@ -109,9 +109,8 @@ _APART = 0.029  # m: half the distance of the two sockets
 def _rotation(variant: int) -> np.ndarray:
     roll, yaw, _ = EXPOSED[variant]
     cr, sr, cy, sy = np.cos(roll), np.sin(roll), np.cos(yaw), np.sin(yaw)
-    return np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]]) @ np.array(
-        [[1, 0, 0], [0, cr, -sr], [0, sr, cr]]
-    )
+    about_z = np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
+    return np.asarray(about_z @ np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]]))
 
 
 def outlet_exposed(variant: int) -> Mesh:

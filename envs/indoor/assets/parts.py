@@ -18,7 +18,7 @@ Anchors = dict[str, Callable[[int], dict[str, Place]]]
 WHITE: Colour = (0.94, 0.94, 0.93)
 BLACK: Colour = (0.055, 0.055, 0.06)
 STEEL: Colour = (0.82, 0.83, 0.85)
-GLASS_TINT: Colour = (0.84, 0.94, 0.96)
+GLASS_TINT: Colour = (0.72, 0.88, 0.92)
 GLASS_EDGE: Colour = (0.88, 0.96, 0.97)
 COFFEE: Colour = (0.17, 0.075, 0.025)
 

@@ -32,24 +32,24 @@ def _counter(kind: str, variant: int, colour: Colour) -> Mesh:
     falls = (_FALL, 0.085, 0.12, 0.055) if variant == 0 else (0.07, 0.11, _FALL, 0.09)
     for k, fall in enumerate(falls):
         y = low + (high - low) * (k + 0.25 + 0.5 * random.random()) / len(falls)
-        parts.append(_run(y, fall, colour, random.uniform(0.007, 0.011)))
-    # What goes over the edge first covers it as a film.
-    film = np.array([(y, z) for y, z in ((low - 0.01, 0.0), (high + 0.01, 0.0))])
-    y0, y1 = film[0, 0], film[1, 0]
-    steps = np.linspace(y0, y1, 25)
-    depth = 0.016 + 0.010 * np.sin(np.linspace(0, 11 + variant, 25)) * random.uniform(0.7, 1.0)
-    depth[[0, -1]] = 0.003
-    top = np.stack([np.full(25, 0.0035), steps, np.full(25, _DEEP * 0.9)], 1)
-    bottom = np.stack([np.full(25, 0.0035), steps, -depth], 1)
-    inner = top - (0.012, 0.0, 0.0)
-    vertices = np.concatenate([inner, top, bottom])
-    k = np.arange(24)
-    faces = []
-    for a in (0, 25):
-        faces.append(np.stack([k + a, k + a + 25, k + a + 26], 1))
-        faces.append(np.stack([k + a, k + a + 26, k + a + 1], 1))
-    parts.append(Mesh.build(vertices, np.concatenate(faces), colour, Material.LIQUID, 100.0))
+        parts.append(_run(y, fall, colour, random.uniform(0.009, 0.013)))
+    parts.append(_film(low - 0.01, high + 0.01, variant, random.uniform(0.7, 1.0), colour))
     return Mesh.merge(parts)
+
+
+def _film(low: float, high: float, variant: int, strength: float, colour: Colour) -> Mesh:
+    """Return what covers the edge between two y where the liquid goes over it."""
+    n = 25
+    y = np.linspace(low, high, n)
+    depth = 0.016 + 0.010 * strength * np.sin(np.linspace(0, 11 + variant, n))
+    depth[[0, -1]] = 0.003
+    top = np.stack([np.full(n, 0.0035), y, np.full(n, _DEEP * 0.9)], 1)
+    bottom = np.stack([np.full(n, 0.0035), y, -depth], 1)
+    vertices = np.concatenate([top - (0.012, 0.0, 0.0), top, bottom])
+    first = np.concatenate([np.arange(n - 1), np.arange(n - 1) + n])
+    faces = [(first, first + n, first + n + 1), (first, first + n + 1, first + 1)]
+    triangles = np.concatenate([np.stack(face, 1) for face in faces])
+    return Mesh.build(vertices, triangles, colour, Material.LIQUID, 100.0)
 
 
 def _run(y: float, fall: float, colour: Colour, radius: float) -> Mesh:
@@ -58,7 +58,7 @@ def _run(y: float, fall: float, colour: Colour, radius: float) -> Mesh:
                   -fall + 0.002, -fall])  # fmt: skip
     wide = np.array([1.25, 1.2, 0.75, 0.55, 0.5, 0.72, 0.5, 0.1]) * radius
     path = np.stack([np.zeros(8), np.zeros(8), z], 1)
-    run = sweep(path, wide, colour, Material.LIQUID, sides=8)
+    run = sweep(path, wide.tolist(), colour, Material.LIQUID, sides=8)
     return run.transformed((0.004, y, 0.0), scale=(0.36, 1.0, 1.0))
 
 

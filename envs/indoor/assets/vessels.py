@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ....rendering.mesh import Material, Mesh
@@ -18,7 +20,8 @@ GLASSES: tuple[tuple[float, float, float], ...] = (
 _FOOT = 0.014  # m: the thick bottom by which a glass is known
 
 
-def _glass(variant: int) -> Mesh:
+def _glass(variant: int, shine: Sequence[float]) -> Mesh:
+    """Return a standing tumbler; light shines up its wall at some angles round the axis."""
     height, low, high = GLASSES[variant]
     wall = [(low, 0.0), (low + (high - low) * 0.5, height * 0.5), (high, height)]
     parts = [
@@ -29,9 +32,8 @@ def _glass(variant: int) -> Mesh:
         _ring(low - 0.001, 0.002, 0.0022, (0.70, 0.82, 0.86)),
         _ring(low - 0.002, _FOOT, 0.0013, (0.40, 0.50, 0.54)),
     ]
-    # Lamps and windows show as bright strips along a glass, on both of its sides.
-    for angle, wide in ((0.62, 0.0034), (-0.80, 0.0022), (2.4, 0.0030), (-2.3, 0.0022)):
-        parts.append(_strip(wall, angle, wide))
+    # Lamps and windows show as bright strips along a glass.
+    parts += [_strip(wall, angle, 0.0032 - 0.0010 * (k % 2)) for k, angle in enumerate(shine)]
     return Mesh.merge(parts)
 
 
@@ -54,7 +56,7 @@ def _ring(radius: float, z: float, thickness: float, colour: Colour) -> Mesh:
 
 def glass_upright(variant: int) -> Mesh:
     """Return an empty tumbler of clear glass."""
-    return _glass(variant)
+    return _glass(variant, (0.62, -0.80, 2.4, -2.3))
 
 
 def _lean(variant: int) -> float:
@@ -67,7 +69,7 @@ def glass_tipped(variant: int) -> Mesh:
     """Return a tumbler on its side; it opens towards +x."""
     height = GLASSES[variant][0]
     pitch = np.pi / 2 - _lean(variant)
-    mesh = _glass(variant).transformed((0, 0, -height / 2)).transformed(pitch=pitch)
+    mesh = _glass(variant, (2.2, -2.7)).transformed((0, 0, -height / 2)).transformed(pitch=pitch)
     return mesh.transformed((0, 0, -float(mesh.vertices[:, 2].min())))
 
 
