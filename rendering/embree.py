@@ -12,7 +12,6 @@ from ..core import Picture, Rendering
 from . import camera as cameras
 from .accelerator import FAR
 from .bodies import backdrop_body
-from .faces import FaceTable
 from .glow import add_glow
 from .kernels.tracing import borrow, differing, edges
 from .mesh import F32, Material

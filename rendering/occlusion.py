@@ -61,20 +61,29 @@ def room_openness(mesh: Mesh, nearest: Callable[[F32, F32, float], Any], reach: 
         reach: Length of the rays, m.
     """
     corners = mesh.vertices[mesh.faces]
-    start, n, tangent, other = _frames(corners, mesh.normals)
-    closed = np.zeros(len(n), dtype=np.float32)
+    start, n, _, _ = _frames(corners, mesh.normals)
+    places = np.concatenate([np.rint(corners.reshape(-1, 3) * 2e3), np.rint(n * 4.0)], axis=1)
+    _, one, group = np.unique(
+        places.astype(np.int32), axis=0, return_index=True, return_inverse=True
+    )
+    group = group.reshape(-1)
+    count = np.bincount(group, minlength=len(one))
+    # Within a surface the starts of all its faces cancel out; at its rim they stay inside.
+    starts = np.stack(
+        [np.bincount(group, weights=start[:, k], minlength=len(one)) / count for k in range(3)],
+        axis=1,
+    ).astype(np.float32)
+    n = np.ascontiguousarray(n[one])
+    tangent, other = _across(n)
+    closed = np.zeros(len(one), dtype=np.float32)
     for ray in _rays(_ROOM_RAYS, n, tangent, other):
-        found = nearest(start, ray, reach)
+        found = nearest(starts, ray, reach)
         if found is not None:
             close = np.clip(1.0 - found["tfar"] / np.float32(reach), 0.0, 1.0)
             # A narrow gap is as dark at its mouth as it is deep.
             closed += np.where(found["primID"] >= 0, np.sqrt(close), np.float32(0.0))
-    places = np.concatenate([np.rint(corners.reshape(-1, 3) * 2e3), np.rint(n * 4.0)], axis=1)
-    _, group = np.unique(places.astype(np.int32), axis=0, return_inverse=True)
-    group = group.reshape(-1)
-    mean = np.bincount(group, weights=closed) / np.maximum(np.bincount(group), 1)
-    share = _ROOM_STRENGTH * mean[group].reshape(-1, 3) / len(_ROOM_RAYS)
-    openness: F32 = (1.0 - share).T.astype(np.float32)
+    share = 1.0 - _ROOM_STRENGTH * closed / len(_ROOM_RAYS)
+    openness: F32 = share[group].reshape(-1, 3).T.astype(np.float32)
     return openness
 
 
@@ -123,13 +132,19 @@ def _frames(corners: F32, normals: F32) -> tuple[F32, F32, F32, F32]:
     points = corners + np.float32(0.15) * (middle - corners)
     n = normals.reshape(-1, 3)
     start = points.reshape(-1, 3) + n * np.float32(0.012)
+    tangent, other = _across(n)
+    return start, n, tangent, other
+
+
+def _across(n: F32) -> tuple[F32, F32]:
+    """Return two unit vectors across each of the normals `n x 3`."""
     side = np.where(
         np.abs(n[:, 2:3]) > 0.9, np.eye(3, dtype=np.float32)[0], np.eye(3, dtype=np.float32)[2]
     )
     tangent = np.cross(n, side).astype(np.float32)
     tangent /= np.maximum(np.linalg.norm(tangent, axis=1, keepdims=True), 1e-9)
     other = np.cross(n, tangent).astype(np.float32)
-    return start, n, tangent, other
+    return tangent, other
 
 
 def _rays(angles: Sequence[tuple[float, float]], n: F32, tangent: F32, other: F32) -> Iterator[F32]:

@@ -191,7 +191,9 @@ def glint(lamp: Lamps, x: float, y: float, z: float, mirrored: _RGB, hard: float
 
     Args:
         lamp: One row of `lamp_table`.
-        x, y, z: The point, m.
+        x: The point, m.
+        y: Leftward.
+        z: Upward.
         mirrored: Unit direction.
         hard: Exponent of the surface for a lamp that is a point.
     """

@@ -154,7 +154,7 @@ def overlay(
         nx, ny, nz = _upright(table, f, float(u[j]), float(v[j]))
         turned = nx * dx + ny * dy + nz * dz
         colour = table.colours[f]
-        if material == _VAPOUR or material == _FLAME:
+        if material in (_VAPOUR, _FLAME):
             if turned >= 0.0:  # one surface of a blob stands for all of it
                 continue
             facing = -turned

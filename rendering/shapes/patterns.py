@@ -102,7 +102,9 @@ def patch(
 def _heights(mesh: Mesh, points: F64, n: F64, reach: float) -> F64 | None:
     """Return how far along `n` the surface lies from each point; None if one misses it."""
     corners = mesh.vertices[mesh.faces].astype(np.float64)
-    near = np.linalg.norm(corners.mean(axis=1) - points[-1], axis=1) < 4 * reach + 0.03
+    middle = corners.mean(axis=1)
+    size = np.linalg.norm(corners - middle[:, None], axis=2).max(axis=1)
+    near = np.linalg.norm(middle - points[-1], axis=1) < 2 * reach + size
     a = corners[near][:, 0]
     one, two = corners[near][:, 1] - a, corners[near][:, 2] - a
     across = np.cross(one, two)

@@ -155,10 +155,9 @@ def _tube(
 ) -> Mesh:
     """Return a limb: `rings` are (place along it, radius in body heights)."""
     if stripes is not None:
-        places, radii = zip(*rings, strict=True)
-        edges = [at for at in _STRIPE_EDGES if places[1] < at < places[-1]]
-        places = sorted({*places, *edges})
-        rings = [(at, float(np.interp(at, *zip(*rings, strict=True)))) for at in places]
+        known, widths = [at for at, _ in rings], [radius for _, radius in rings]
+        places = {*known, *(at for at in _STRIPE_EDGES if known[1] < at < known[-1])}
+        rings = [(at, float(np.interp(at, known, widths))) for at in sorted(places)]
     path = np.array([_along(*bones, at) for at, _ in rings])
     radii = [radius * unit + grow for _, radius in rings]
     tube = sweep(path, radii, colour, material, sides=sides)
@@ -167,7 +166,7 @@ def _tube(
     first = np.min(tube.faces // sides, axis=1).clip(0, len(rings) - 2)
     middle = np.array([0.5 * (a + b) for (a, _), (b, _) in pairwise(rings)])
     inside = np.searchsorted(_STRIPE_EDGES, middle[first]) % 2 == 1
-    colours = np.where(inside[:, None], np.float32(stripes), tube.colours)
+    colours = np.where(inside[:, None], np.asarray(stripes, dtype=np.float32), tube.colours)
     return tube.painted(colours)
 
 
