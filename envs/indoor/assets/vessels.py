@@ -33,7 +33,7 @@ def _glass(variant: int, shine: Sequence[float]) -> Mesh:
         _ring(low - 0.002, _FOOT, 0.0013, (0.40, 0.50, 0.54)),
     ]
     # Lamps and windows show as bright strips along a glass.
-    parts += [_strip(wall, angle, 0.0032 - 0.0010 * (k % 2)) for k, angle in enumerate(shine)]
+    parts += [_strip(wall, angle, 0.0024 - 0.0009 * (k % 2)) for k, angle in enumerate(shine)]
     return Mesh.merge(parts)
 
 
@@ -42,7 +42,7 @@ def _strip(wall: list[tuple[float, float]], angle: float, width: float) -> Mesh:
     (low, bottom), (high, top) = wall[0], wall[-1]
     out, along = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
     corners = []
-    for share in (0.16, 0.90):
+    for share in (0.42, 0.84):
         radius = low + (high - low) * share + 0.0006
         for s in (-0.5, 0.5):
             corners.append([*(out * radius + along * s * width), bottom + (top - bottom) * share])
@@ -56,7 +56,7 @@ def _ring(radius: float, z: float, thickness: float, colour: Colour) -> Mesh:
 
 def glass_upright(variant: int) -> Mesh:
     """Return an empty tumbler of clear glass."""
-    return _glass(variant, (0.62, -0.80, 2.4, -2.3))
+    return _glass(variant, (0.80, -0.95, 2.3, -2.45))
 
 
 def _lean(variant: int) -> float:
