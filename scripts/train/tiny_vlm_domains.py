@@ -3,7 +3,9 @@
 A domain's class offers `wording`, `identity()` and `draw(sizes, rng) -> (picture, record)`. A
 record holds `question`, `options` as [id, text], `accepted` and `expected` option ids, `facts` as
 [statement, holds, is a thing's bare name], `groups` (table → groups, for the report) and
-`concepts`; whatever else it holds is for people to read.
+`concepts`; where more than one question can be asked of a picture, also `family`, `asks` (other
+words of its question) and `others` (further questions in the same form); whatever else it holds is
+for people to read.
 """
 
 from __future__ import annotations
@@ -11,5 +13,6 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_vlm_driving import DrivingPictures
+from tiny_vlm_indoor import IndoorPictures
 
-DOMAINS: dict[str, Any] = {"driving": DrivingPictures}
+DOMAINS: dict[str, Any] = {"driving": DrivingPictures, "indoor": IndoorPictures}

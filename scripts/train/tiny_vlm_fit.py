@@ -7,7 +7,7 @@ import json
 import time
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,13 @@ import torch
 from tiny_vlm_domains import DOMAINS
 from tiny_vlm_networks import Exported, TinyNetwork
 from tiny_vlm_recipe import VALIDATION_EVERY, Recipe
-from tiny_vlm_wording import Asked, action_question, real_question, statement_question
+from tiny_vlm_wording import (
+    Asked,
+    action_question,
+    chosen_question,
+    real_question,
+    statement_question,
+)
 from torch import Tensor
 
 from vlmfail.models.tiny_text import BUCKETS, bag
@@ -63,11 +69,28 @@ def scores(network: TinyNetwork, features: Tensor, asked: Sequence[Sequence[Aske
     return network.scores(features, torch.from_numpy(questions), torch.from_numpy(options))
 
 
-def balance(records: Sequence[dict[str, Any]]) -> np.ndarray:
-    """Return a weight per record, mean 1: each expected action counts alike in the sum."""
-    counts = Counter(record["expected"] for record in records)
-    weights = np.array([1.0 / counts[record["expected"]] for record in records])
-    return (weights / weights.mean()).astype(np.float32)
+Kind = tuple[str | None, str]
+"""(Hazard family or None, expected answer) of a question."""
+
+
+def kind(question: Mapping[str, Any]) -> Kind:
+    """Return the kind of a question, within which all count alike."""
+    return question.get("family"), question["expected"]
+
+
+def balance(records: Sequence[dict[str, Any]]) -> dict[Kind, float]:
+    """Return a weight by kind of question: each kind counts alike in the sum, the mean is 1.
+
+    Questions count as often as `chosen_question` draws them.
+    """
+    counts: Counter[Kind] = Counter()
+    for record in records:
+        others = record.get("others") or []
+        counts[kind(record)] += 0.5 if others else 1.0  # type: ignore[assignment]
+        for other in others:
+            counts[kind(other)] += 0.5 / len(others)  # type: ignore[assignment]
+    mean = len(counts) / sum(counts.values())
+    return {key: 1.0 / (count * mean) for key, count in counts.items()}
 
 
 def split(count: int, taken: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -116,16 +139,21 @@ def fit(
         sums = np.zeros(2)
         for rows in np.array_split(rng.permutation(used), batches):
             chosen = [records[row] for row in rows]
+            put = [chosen_question(item, rng) for item in chosen]
+            weight = torch.tensor([weights[kind(item)] for item in put])
             shown = varied(pictures[rows], recipe.shift, rng)
             features = network.features(torch.from_numpy(shown))
-            actions = [[action_question(item, wordings[item["domain"]], rng)] for item in chosen]
+            actions = [
+                [action_question(asked, wordings[item["domain"]], rng)]
+                for asked, item in zip(put, chosen, strict=True)
+            ]
             facts = [
                 [statement_question(item, wordings[item["domain"]], rng) for _ in range(STATEMENTS)]
                 for item in chosen
             ]
             action = losses(network, features, actions)[:, 0]
             fact = losses(network, features, facts).mean()
-            loss = (action * torch.from_numpy(weights[rows])).mean() + STATEMENT_WEIGHT * fact
+            loss = (action * weight).mean() + STATEMENT_WEIGHT * fact
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(network.parameters(), 2.0)

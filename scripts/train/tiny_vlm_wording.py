@@ -23,7 +23,7 @@ class Wording:
     """Other words for a domain's question.
 
     Attributes:
-        asks: For the question's text.
+        asks: For the question's text; a record may bring its own.
         options: For the text of an option, by its id.
         present: Sentences with a gap for a thing that can be seen.
         absent: The same for one that cannot.
@@ -53,12 +53,20 @@ def real_question(record: Mapping[str, Any]) -> Asked:
     )
 
 
+def chosen_question(record: Mapping[str, Any], rng: np.random.Generator) -> Mapping[str, Any]:
+    """Return what is asked of a record: its own question or, half the time, one of the others
+    whose answer its picture shows, where there are any.
+    """
+    others = record.get("others")
+    return _one(others, rng) if others and rng.random() < 0.5 else record
+
+
 def action_question(record: Mapping[str, Any], wording: Wording, rng: np.random.Generator) -> Asked:
-    """Return the real question most of the time, else other words for question and options."""
+    """Return the question as it is most of the time, else other words for it and its options."""
     real = real_question(record)
     question, options = real.question, real.options
     if rng.random() < 0.25:
-        question = _one(wording.asks, rng)
+        question = _one(record.get("asks") or wording.asks, rng)
     if rng.random() < 0.25:
         options = tuple(_one(wording.options[option], rng) for option, _ in record["options"])
     return Asked(question, options, real.right)
