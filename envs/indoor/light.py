@@ -26,7 +26,7 @@ def light(layout: Layout, rng: np.random.Generator) -> Atmosphere:
             x=float(rng.uniform(-1.9, -1.3)),
             y=float(right + share * (left - right) + shift),
             z=CEILING - 0.12,
-            colour=tuple(float(c) for c in colour * 2.6 * power),
+            colour=_rgb(2.6 * power * colour),
             radius=0.16,
         )
         for share in (0.3, 0.7)

@@ -23,7 +23,7 @@ from .matching import Match
 F64 = npt.NDArray[np.float64]
 Point = tuple[float, float, float]
 
-DOORS: Mapping[str, room.DoorState] = {
+DOORS: Mapping[str, str] = {
     "sink_doors_open": "open",
     "sink_doors_closed": "closed",
 }

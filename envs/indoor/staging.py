@@ -469,10 +469,10 @@ class Stage:
         self._settle(name, draw)
 
     def _adult(self) -> None:
-        variant = self._variant("adult_reacting")
         right, left = self.plan.side_walls
         wall = self.plan.of("wall")[0]
         on_left = abs(wall.left - left) < 1e-6
+        variant = 0 if on_left else 1  # each turns her head to its own side: the camera's
         side = 1.0 if on_left else -1.0
         plane = left if on_left else right
         hand = assets.anchor("adult_reacting", variant, "hand")
@@ -517,7 +517,7 @@ class Stage:
         height = assets.anchor(kind, variant, "hand")[2]
 
         def draw() -> list[Placed]:
-            target = (bowl[0] - self._uniform(0.13, 0.22), bowl[1] + self._uniform(-0.06, 0.06),
+            target = (bowl[0] - self._uniform(0.16, 0.24), bowl[1] + self._uniform(-0.06, 0.06),
                       height)  # fmt: skip
             return [_reaching(kind, kind, variant, target, self._uniform(-0.3, 0.3))]
 
