@@ -13,8 +13,8 @@ from .faces import FaceTable
 from .mesh import F32, SEEN_THROUGH, SOFT, Mesh
 from .occlusion import baked_openness, cut_fine, room_openness
 
-# Bounded by what they weigh: twelve streets, or all the rooms there are.
-_KEPT_BACKDROPS, _KEPT_BACKDROP_FACES = 64, 1_000_000
+# Bounded by what they weigh, about 200 bytes a face: all streets, or all rooms that there are.
+_KEPT_BACKDROPS, _KEPT_BACKDROP_FACES = 64, 1_800_000
 _KEPT_OBJECTS = 256
 
 

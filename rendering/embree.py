@@ -29,12 +29,15 @@ just-noticeable step on a display, so that neither grain nor rounding makes an o
 COUNTED = 3000
 """Of an object that shows more pixels than this, every second, third, ... is looked at."""
 
+ROOM_REACH = 0.6
+"""Reach of a room's ambient occlusion where its world does not say, m: under wall cabinets, within
+open ones."""
+
 # Neighbours that differ by more than this (of 255) get extra samples: the silhouettes of objects,
 # the edges of faces, and whatever lies within a face (shadows; grain is meant to be uneven).
 _EDGES = (7.0, 26.0, 50.0)
 _GRID = np.array(((-0.30, -0.32), (0.32, 0.30)))  # besides the middle of the pixel
 _SAME_PLACE = 0.03  # of the distance: a sample this near its pixel's has its contact shadow
-_ROOM_REACH = 0.6  # m: of ambient occlusion: under wall cabinets, within open ones
 _COVERED = 0.05  # least share that panes take of what is behind them where they count as there
 _BURNING, _FLAME_GLOW = 0.45, 0.35  # how much flame glows, and how strongly beside a lamp
 
@@ -62,7 +65,7 @@ class _Frame:
         self._width, self._height = view.width, view.height
         reach = world.occlusion_reach
         if reach is None and world.atmosphere.lamps:
-            reach = _ROOM_REACH
+            reach = ROOM_REACH
         body = backdrop_body(world.backdrop_key, world.backdrop, reach)
         self._tracer = Tracer(body, world.objects)
         # What a street has no use for would cost it time, and a change of its pictures.

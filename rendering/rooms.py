@@ -23,7 +23,7 @@ LAYERS = 20
 _STEP = 1e-4  # m: two puffs that meet are as close as one likes
 
 # Contact shadows reach less far than on a street: so do the things that cast them.
-_REACH = 0.28
+_REACH, _STRENGTH = 0.30, 3.0
 
 
 def _tilts(azimuths: npt.ArrayLike, elevations: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -112,7 +112,7 @@ class RoomShader(Shader):
         )  # fmt: skip
         if len(at):
             close = tracer.closeness(starts, rays, _REACH)
-            take_contact(at, close, hits.face, tracer.table.owner, known[0])
+            take_contact(at, close, hits.face, tracer.table.owner, known[0], _STRENGTH)
         for lamp, seen in zip(self._lamps, known[1:], strict=True):
             lit, starts, rays, lengths = lamp_rays(
                 points, normals, flats, hits.distance, hits.face, seen, lamp,

@@ -17,7 +17,7 @@ from .tracer import Hits, Tracer
 from .world import Atmosphere
 
 # Contact shadows: rays of this length towards these directions, over ground near objects.
-_REACH = 0.9
+_REACH, _STRENGTH = 0.9, 2.1
 _TILTS = np.array(
     [
         (math.cos(a) * math.cos(e), math.sin(a) * math.cos(e), math.sin(e))
@@ -133,7 +133,7 @@ class Shader:
         )
         if len(at):
             close = self.tracer.closeness(starts, rays, _REACH)
-            take_contact(at, close, hits.face, self.tracer.table.owner, known[0])
+            take_contact(at, close, hits.face, self.tracer.table.owner, known[0], _STRENGTH)
 
     def _add_lamps(
         self,

@@ -253,8 +253,12 @@ def take_contact(
     face: npt.NDArray[np.int32],
     owner: npt.NDArray[np.int16],
     known: F32,
+    strength: float,
 ) -> None:
-    """Write into `known` how much of the ambient light is left at the hits `index`."""
+    """Write into `known` how much of the ambient light is left at the hits `index`.
+
+    `strength` is by how much more than their share of the sky close objects darken the backdrop.
+    """
     if len(index) == 0:
         return
     k = len(close) // len(index)
@@ -265,5 +269,5 @@ def take_contact(
             closed += close[j * k + a]
         # Few rays draw bands: on the objects themselves they must stay faint, on the ground they
         # are what makes an object stand on it.
-        closed *= (0.75 if owner[face[i]] > 0 else 2.1) / k
+        closed *= (0.75 if owner[face[i]] > 0 else strength) / k
         known[i] = 1.0 - 0.8 * min(closed, 1.0)
