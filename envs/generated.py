@@ -11,10 +11,9 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import Renderer, Rendering, UsageError, derive_seed
-from ..models.pictures.checks import PictureCheck
 from ..models.pictures.ledger import picture_metering
 from ..models.pictures.prompts import picture_prompt, wording
 from ..models.pictures.shelf import PICTURE, PictureReplies, Shelf, generated_folder
@@ -29,6 +28,9 @@ from ..models.pictures.sources import (
     make_source,
 )
 from ..models.pictures.specs import PictureSpec, parse_picture_spec
+
+if TYPE_CHECKING:
+    from ..models.pictures.checks import PictureCheck
 
 __all__ = [
     "GeneratedRenderer",
@@ -255,6 +257,7 @@ def generated_renderer(
     source = make_source(parsed, catalogue)
     check = None
     if parsed.check is not None:
+        from ..models.pictures.checks import PictureCheck
         from ..models.registry import make_model
 
         replies = PictureReplies(Shelf(generated_folder()))

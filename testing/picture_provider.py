@@ -120,6 +120,13 @@ def noise_png(name: str, size: tuple[int, int] = (64, 48)) -> bytes:
     return Picture.from_pixels(rng.integers(0, 256, (height, width, 3), dtype=np.uint8)).png
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that hang up: tests make them do it."""
+
+
 class PictureServer:
     """Serves a script on 127.0.0.1, a thread a connection.
 
@@ -159,8 +166,7 @@ class PictureServer:
             def log_message(self, format: str, *arguments: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.02,), daemon=True

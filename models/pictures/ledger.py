@@ -58,7 +58,8 @@ class PictureLedger(Ledger):
     def record(self) -> dict[str, Any]:
         """Return what was spent through this one as JSON values; None where it is not known."""
         with self._usages_lock:
-            usages = list(self._usages)
+            # What sent no request cost nothing, whatever it does not say.
+            usages = [usage for usage in self._usages if usage.requests]
         tokens = [
             None
             if usage.input_tokens is None or usage.output_tokens is None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from ..prices import Price, price_of
 from ..providers.adapter import Adapter, Fault, Words
@@ -17,12 +18,8 @@ from .sources import DrawnPicture, PictureRequest, UndrawnPictureError
 NO_PICTURE = "no_picture"
 """Finish reason of a whole reply that holds words only: the model chose to draw nothing."""
 
-
-class PictureAdapter(Adapter, Protocol):
-    """An `Adapter` whose replies are pictures: ``send`` leaves them on the shelf.
-
-    What it returns names the picture in the field `PICTURE`; `read` says the picture's digest.
-    """
+LONGEST_RESPONSE = 20_000
+"""Characters of a reply, without its picture, that a record keeps."""
 
 
 def picture_words(raw: Mapping[str, Any], words: Words, reason: str, said: str) -> Words:
@@ -100,7 +97,8 @@ class ServicePictures:
             "base_url": self.api.adapter.base_url,
             "parameters": raw["sent"]["parameters"],
             "cached": raw["cached"],
-            **{name: raw[name] for name in ("attempts", "maybe_billed", "response") if name in raw},
+            **{name: raw[name] for name in ("attempts", "maybe_billed") if name in raw},
+            **({"response": _short(raw["response"])} if "response" in raw else {}),
         }
         picture = self.shelf.get(reply.text) if reply.finish_reason == "stop" else None
         if picture is not None:
@@ -118,6 +116,12 @@ class ServicePictures:
                 False,
             )
         raise UndrawnPictureError(why, again=again, record=record)
+
+
+def _short(response: Any) -> Any:
+    """Return a reply as a record keeps it: whole, or the beginning of its text."""
+    text = json.dumps(response, default=str)
+    return response if len(text) <= LONGEST_RESPONSE else {"cut": text[:LONGEST_RESPONSE]}
 
 
 class _Maker:
