@@ -432,7 +432,7 @@ class Stage:
         if "towel_burning" in self._chosen:
             towel = self._first("towel_burning")
             x, y, z = towel.point("flame")
-            self._put(Placed("smoke", "smoke", variant, x, y, z + 0.2))
+            self._put(Placed("smoke", "smoke", variant, x, y, z + 0.08))
             return
         pan = self._first("pan_stove")
         self._put(Placed("smoke", "smoke", variant, pan.x, pan.y, pan.z + 0.04))

@@ -164,7 +164,10 @@ def overlay(
                 wisps = bilinear(cloud, (x + 0.7 * y) * 90.0 + 31.0, z * 42.0 + y * 23.0)
                 wisps += 0.5 * bilinear(cloud, (y - 0.6 * x) * 210.0, z * 110.0 + 9.0)
                 grey = (colour[0] + colour[1] + colour[2]) / 3.0
-                thick = (0.88 - 0.46 * grey) * (0.35 + 0.65 * smoothstep(0.25, 1.15, wisps))
+                # Smoke is dense all through, steam in wisps.
+                least = max(0.85 - 0.9 * grey, 0.35)
+                thick = 0.95 - 0.53 * grey
+                thick *= least + (1.0 - least) * smoothstep(0.25, 1.15, wisps)
                 opaque = thick * soft * math.sqrt(facing)
                 lit = around(light, lamps, x, y, z)
                 for k in range(3):
