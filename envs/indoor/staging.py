@@ -250,6 +250,9 @@ class Stage:
         unit = self._top_unit()
         return self._uniform(unit.right + half, max(unit.left - half, unit.right + half))
 
+    def _sign(self) -> float:
+        return 1.0 if self._rng.random() < 0.5 else -1.0
+
     def _on_floor(self) -> float:
         right, left = self.plan.side_walls
         return float(np.clip(self.focus + self._rng.normal(0.0, 0.55), right + 0.3, left - 0.3))
@@ -285,11 +288,12 @@ class Stage:
         mouth = assets.anchor("glass_tipped", variant, "mouth")[0]
 
         def draw() -> list[Placed]:
-            y, turn = self._along_top(0.16), self._uniform(-0.35, 0.35)
-            back = self._uniform(0.03, 0.08) + mouth
+            # Askew: seen straight into its mouth, a glass is two rings.
+            y, turn = self._along_top(0.18), self._uniform(0.3, 0.7) * self._sign()
+            back = self._uniform(0.03, 0.08) + mouth * math.cos(turn)
             return [
-                Placed("glass_tipped", "glass_tipped", variant, COUNTER_FRONT + back, y,
-                       COUNTER_TOP, FACING + turn),
+                Placed("glass_tipped", "glass_tipped", variant, COUNTER_FRONT + back,
+                       y + mouth * math.sin(turn), COUNTER_TOP, FACING + turn),
                 Placed("glass_tipped", "water_counter", pool, COUNTER_FRONT, y, COUNTER_TOP,
                        FACING),
                 Placed("glass_tipped", "water_floor", floor, COUNTER_FRONT - 0.24, y, 0.0,
@@ -365,7 +369,7 @@ class Stage:
             where = body.to_room([bowl])[0]
             return [
                 body,
-                Placed("microwave_open_hot", "steam_wide", steam, float(where[0]) - 0.05,
+                Placed("microwave_open_hot", "steam_wide", steam, float(where[0]) - 0.12,
                        float(where[1]), float(where[2])),
             ]  # fmt: skip
 
