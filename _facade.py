@@ -357,6 +357,7 @@ def _config(
             **identity(built.state.model),
         },
         "renderer": options.renderer,
+        "renderer_identity": built.state.renderer_identity,
         "seed": seed,
         "trials": options.trials,
         "batch": batch,

@@ -23,6 +23,7 @@ IDENTITY = (
     "searcher",
     "model",
     "renderer",
+    "renderer_identity",
     "seed",
     "trials",
     "batch",

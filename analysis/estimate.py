@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core import VLM, Domain, EnvironmentFault, TrialRecord
-from ..models.spending import Ledger
+from ..models.spending import Ledger, metering
 
 CHARACTERS_A_TOKEN = 4.0
 """Characters of English prose a token, as providers' own guides put it."""
@@ -104,7 +104,8 @@ def estimate_run(
     prompts: list[tuple[str, tuple[int, int]]] = []
     wanted, index = max(calls, samples if not calls else 0), 0
     while len(prompts) < wanted and index < 5 * wanted:
-        prepared = prepare_trial(domain, drawn, domain.space.sample(rng), index, seed)
+        with metering(ledger):
+            prepared = prepare_trial(domain, drawn, domain.space.sample(rng), index, seed)
         index += 1
         if prepared.picture is None or prepared.question is None:
             continue

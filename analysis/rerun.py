@@ -7,6 +7,7 @@ from typing import Any
 
 from ..core import (
     VLM,
+    CapReachedError,
     Domain,
     Picture,
     RunFolderError,
@@ -17,7 +18,7 @@ from ..core import (
 from ..envs.evaluator import Evaluator
 from ..envs.trials import PreparedTrial, make_renderer, prepare_trial
 from ..models.registry import identity
-from ..models.spending import Caps, Ledger
+from ..models.spending import Caps, Ledger, metering
 from ..runs.run import RunData
 from ..runs.spending import keep_spent, load_spent, write_ahead
 from ..runs.store import dump_json, to_plain
@@ -141,7 +142,14 @@ class _FreshTrials(Evaluator[Any]):
             for index in indices:
                 if charged >= trials or self.stopped is not None:
                     break
-                prepared = prepare_trial(self.domain, renderer, candidate, index, self.run_seed)
+                try:
+                    with metering(self.ledger):
+                        prepared = prepare_trial(
+                            self.domain, renderer, candidate, index, self.run_seed
+                        )
+                except CapReachedError as error:
+                    self.stopped = str(error)
+                    return
                 charged += prepared.picture is not None
                 yield prepared
 

@@ -23,6 +23,7 @@ def list_names(
     if concepts or env is not None:
         return _concepts(env, as_json)
     from ..envs.registry import DOMAINS, ENVS
+    from ..models.pictures.sources import RENDERERS
     from ..models.registry import MODELS, PREFIXES
     from ..searchers.registry import SEARCHERS
 
@@ -33,6 +34,7 @@ def list_names(
     models = {name: _description(MODELS, name) for name in MODELS.names()}
     models |= {f"{name}:MODEL": _description(PREFIXES, name) for name in PREFIXES.names()}
     renderers = {name: ", ".join(ids) for name, ids in sorted(_renderers().items())}
+    renderers |= {f"{name}:NAME": _description(RENDERERS, name) for name in RENDERERS.names()}
     sections = {"envs": envs, "models": models, "searchers": searchers, "renderers": renderers}
     if as_json:
         names = {title: list(rows) for title, rows in sections.items()}

@@ -23,8 +23,9 @@ from ..core import (
     TrialRecord,
 )
 from ..models.cancelling import cancelling
-from ..models.spending import Ledger
-from ..runs.executors import Executor, ProcessExecutor, SerialExecutor
+from ..models.spending import Ledger, metering
+from ..runs.executors import Executor, ProcessExecutor, SerialExecutor, ThreadExecutor
+from .generated import is_generated
 from .trials import PreparedTrial, ask_on_ledger, make_renderer, prepare_trial
 
 C = TypeVar("C")
@@ -47,6 +48,29 @@ def _build_preparer(domain: Domain[Any], renderer: str) -> Callable[[Job], Prepa
         return prepare_trial(domain, made, candidate, index, run_seed)
 
     return prepare
+
+
+class _Drawing:
+    """Prepares trials whose pictures are generated: in threads, on the run's ledger."""
+
+    def __init__(self, domain: Domain[Any], renderer: str, ledger: Ledger) -> None:
+        self._domain = domain
+        self._ledger = ledger
+        self._renderer = make_renderer(domain, renderer)
+
+    def __call__(self, job: Job) -> PreparedTrial:
+        candidate, index, run_seed = job
+        try:
+            with metering(self._ledger):
+                return prepare_trial(self._domain, self._renderer, candidate, index, run_seed)
+        except CapReachedError as error:
+            return PreparedTrial(self._domain.space.key(candidate), index, capped=str(error))
+
+    def cancel(self) -> None:
+        """End the requests in flight."""
+        cancel = getattr(self._renderer, "cancel", None)
+        if callable(cancel):
+            cancel()
 
 
 @dataclass(slots=True)
@@ -111,6 +135,12 @@ class Evaluator(Generic[C]):
         self.start(run_seed)
 
     def _make_executor(self) -> Executor[Job, PreparedTrial]:
+        if is_generated(self._renderer):
+            # A service is waited for, not computed: threads, whose requests one ledger counts.
+            threads = max(self._workers, self._concurrency)
+            return ThreadExecutor(
+                partial(_Drawing, self.domain, self._renderer, self.ledger), threads
+            )
         build = partial(_build_preparer, self.domain, self._renderer)
         return (
             SerialExecutor(build) if self._workers == 1 else ProcessExecutor(build, self._workers)
@@ -246,6 +276,9 @@ class Evaluator(Generic[C]):
 
     def _ask(self, prepared: PreparedTrial) -> TrialRecord | None:
         """Ask and store at once; return None when a cap forbids the request."""
+        if prepared.capped:
+            self.stopped = prepared.capped
+            return None
         try:
             with cancelling(self):
                 record = ask_on_ledger(

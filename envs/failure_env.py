@@ -20,6 +20,7 @@ from ..core import (
     derive_seed,
 )
 from .evaluator import Evaluator
+from .generated import renderer_identity
 from .observation import Observer
 from .options import VECTOR_CONCURRENCY, EnvOptions
 
@@ -51,11 +52,14 @@ class SearchState:
         self.domain = domain
         self.space: CandidateSpace[Any] = domain.space
         self.options = options
-        domain.make_renderer(options.renderer)  # an unknown name is told here, not in a worker
+        # An unknown name is told here, not in a worker.
+        renderer = domain.make_renderer(options.renderer)
+        self.renderer_identity = renderer_identity(renderer)
         self.model = make_model(options.model)
         caps = Caps(options.max_requests, options.max_total_tokens, options.max_dollars)
         priced = bool(getattr(self.model, "priced", False))
         caps.check_priced(getattr(self.model, "name", "custom"), priced)
+        caps.check_priced(options.renderer, bool(getattr(renderer, "priced", True)))
         self.evaluator: Evaluator[Any] = Evaluator(
             domain,
             self.model,

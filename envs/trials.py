@@ -29,6 +29,7 @@ from ..core import (
 )
 from ..core.seeding import trial_sequence
 from ..models.spending import Ledger, metering
+from .generated import UndrawnPictureError, draw
 from .recognition import RECORD, marks_record
 
 C = TypeVar("C")
@@ -46,6 +47,7 @@ class PreparedTrial:
         truth: The right answer.
         scene: The scene as JSON values.
         note: Why the scene is invalid.
+        capped: Which cap forbade to draw its picture: it is neither asked nor recorded.
         seconds: Time that sampling and rendering took, s.
     """
 
@@ -56,6 +58,7 @@ class PreparedTrial:
     truth: Truth | None = None
     scene: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
+    capped: str = ""
     seconds: float = 0.0
 
 
@@ -86,7 +89,16 @@ def prepare_trial(
             problem = str(error)
             continue
         truth = domain.truth(scene)
-        rendering = renderer.render(scene)
+        try:
+            rendering, generated = draw(renderer, scene, candidate, run_seed=run_seed, trial=index)
+        except UndrawnPictureError as error:
+            return PreparedTrial(
+                key,
+                index,
+                scene={"attempts": attempt + 1, "generated": error.record},
+                note=str(error),
+                seconds=time.perf_counter() - start,
+            )
         unseen = domain.unseen(scene, truth, rendering)
         if unseen is not None:
             problem = unseen
@@ -98,6 +110,7 @@ def prepare_trial(
             "visible_pixels": None if rendering.visible is None else dict(rendering.visible),
             "visible_share": _visible_share(rendering),
             "truth_reason": truth.reason,
+            **({} if generated is None else {"generated": generated}),
         }
         return PreparedTrial(
             key,

@@ -5,7 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from concurrent.futures.process import BrokenProcessPool
 from threading import Thread
 from typing import Any, Generic, Protocol, TypeVar
@@ -145,3 +151,40 @@ class ProcessExecutor(Generic[J, R]):
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
+
+
+class ThreadExecutor(Generic[J, R]):
+    """Runs jobs in threads of this process: for work that waits for others, as for a service."""
+
+    def __init__(self, build: Callable[[], Callable[[J], R]], threads: int) -> None:
+        """Keep `build`; what it returns is called from several threads at once.
+
+        If that has a method ``cancel``, it is called when a run is broken off.
+        """
+        self._build = build
+        self._threads = threads
+        self._work: Callable[[J], R] | None = None
+
+    def run(self, jobs: Sequence[J]) -> Iterator[tuple[int, R]]:
+        """Yield results as they finish."""
+        if self._work is None:
+            self._work = self._build()
+        pool = ThreadPoolExecutor(self._threads, thread_name_prefix="vlmfail-draw")
+        pending = {pool.submit(self._work, job): number for number, job in enumerate(jobs)}
+        try:
+            while pending:
+                done, _ = wait(pending, return_when=FIRST_COMPLETED)
+                # In order of their numbers: two that finish together come alike every time.
+                for future in sorted(done, key=lambda future: pending[future]):
+                    number = pending.pop(future)
+                    yield number, future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            cancel = getattr(self._work, "cancel", None)
+            # Again and again: a thread may be about to begin what it took from the queue.
+            while callable(cancel) and any(future.running() for future in pending):
+                cancel()
+                wait(pending, timeout=0.05)
+
+    def close(self) -> None:
+        """Nothing to stop: threads end with each run."""

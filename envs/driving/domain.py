@@ -11,6 +11,7 @@ import numpy as np
 
 from ...core import Question, Renderer, Rendering, Truth, UnknownNameError
 from ..concept_sets import ConceptSetSpace
+from ..generated import generated_renderer, is_generated
 from ..recognition import FILE, RecognitionSheet, RecognitionStatements, switch
 from . import assets, town, weather
 from .catalogue import Catalogue, Concept, catalogue, load
@@ -215,6 +216,8 @@ class DrivingDomain:
         Raises:
             UnknownNameError: There is none of that name.
         """
+        if is_generated(name):
+            return generated_renderer(name, self.catalogue, domain=self.name)
         if name != "embree":
             raise UnknownNameError("driving renderer", name, RENDERERS, "See `vlmfail list`.")
         from ...rendering.embree import EmbreeRenderer
