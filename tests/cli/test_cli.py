@@ -223,7 +223,9 @@ def test_list_names_everything(cli):
     assert "VLMFail-Driving-v0" in names["envs"]
     assert "random" in names["searchers"]
     assert "tiny-vlm" in names["models"]
-    assert names["renderers"] == ["embree"]
+    assert "embree" in names["renderers"]
+    assert "openai-image:NAME" in names["renderers"]
+    assert "VLMFail-Indoor-v0" in names["envs"]
     assert names["descriptions"]["envs"]["VLMFail-Driving-v0"].endswith("(Revelio)")
     assert all(names["descriptions"]["searchers"].values())
     concepts = cli("list", "--concepts", "VLMFail-Driving-v0", "--json").json["concepts"]
