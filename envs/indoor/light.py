@@ -36,7 +36,7 @@ def light(layout: Layout, rng: np.random.Generator) -> Atmosphere:
         sun=(0.0, 0.0, 0.0),
         zenith=_rgb(walls),
         horizon=_rgb(0.92 * walls),
-        ground=_rgb(0.52 * walls * np.array([1.0, 0.95, 0.88])),
+        ground=_rgb(0.60 * walls * np.array([1.0, 0.95, 0.88])),
         clouds=0.0,
         lamps=lamps,
         exposure=float(rng.uniform(0.95, 1.1)),
