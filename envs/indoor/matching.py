@@ -61,10 +61,10 @@ class Match:
     def reason(self) -> str:
         """The rule's finding, and why this rule was chosen, in words."""
         shown = ", ".join("/".join(group) for group in self.covered)
-        text = f"{self.rule.text} ({self.rule.family}: {shown}; fit {self.fit:.2f}"
+        text = f"{self.rule.text}: {self.rule.family}, by {shown}; fit {self.fit:.2f}"
         if self.runners_up:
             text += f", before {self.runners_up[0].rule.id}"
-        return f"{text})"
+        return text
 
     def truth(self) -> Truth:
         """Return the right answer; its deciding things are the first of each group."""
