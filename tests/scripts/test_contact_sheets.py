@@ -4,23 +4,45 @@ import io
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
+from vlmfail.core import Picture, UsageError
 from vlmfail.envs.driving.domain import DrivingDomain
 
 DOCS = Path(__file__).parents[2] / "docs"
 LIMIT = 12e6  # bytes that the sheets may add to a clone
 
 
+INDOOR_CONCEPTS = 32  # Table 5 without the kitchen itself
+
+
 @pytest.fixture
-def sheets(script):
+def main_script(script):
     return script("contact_sheets")
+
+
+@pytest.fixture
+def sheets(main_script):
+    import sheets_driving
+
+    return sheets_driving
+
+
+@pytest.fixture
+def indoor(main_script):
+    from sheets_indoor import IndoorSheets
+
+    return IndoorSheets()
 
 
 @pytest.fixture(scope="module")
 def domain():
     return DrivingDomain()
+
+
+# -- driving -------------------------------------------------------------------------------------
 
 
 def test_there_is_a_sheet_for_each_thing_and_weather(sheets, domain):
@@ -55,34 +77,144 @@ def test_the_sets_with_a_thing_are_valid(sheets, domain):
             assert violation is None or (violation.rule == "D4" and name[:4] in ("weat", "town"))
 
 
-def test_a_sheet_is_written_as_jpeg_of_its_tiles(sheets, tmp_path, monkeypatch, capsys):
+# -- indoor --------------------------------------------------------------------------------------
+
+
+def test_there_is_a_sheet_for_each_indoor_concept_and_for_the_kitchens(indoor):
+    assert len(indoor.concepts) == INDOOR_CONCEPTS
+    assert indoor.names == (*indoor.concepts, "layouts", "kitchens")
+
+
+def test_an_indoor_concept_is_shown_alone_and_beside_others(indoor):
+    import sheets_indoor
+
+    space = indoor.domain.space
+    for concept in indoor.concepts:
+        sets = indoor.sets(concept, 5)
+        assert len(sets) >= sheets_indoor.TILES
+        assert all(concept in chosen and space.validate(chosen) is None for chosen in sets)
+        alone, beside = sets[: sheets_indoor.ALONE], sets[sheets_indoor.ALONE :]
+        for chosen in alone:  # nothing can be left out: it is there because it is needed
+            for other in chosen - {concept}:
+                assert space.validate(chosen - {other}) is not None
+        assert all(any(small < chosen for small in alone) for chosen in beside)
+        assert len(set(beside)) > 3
+
+
+def test_what_a_concept_needs_is_found(indoor):
+    least = indoor._partners.least
+    assert least["glass_upright"] == [frozenset({"glass_upright"})]
+    assert least["child_reaching"] == [frozenset({"child_reaching", "cabinet_open"})]
+    assert set(least["smoke"]) == {
+        frozenset({"smoke", "stove_on", "towel_burning"}),
+        frozenset({"smoke", "stove_on", "pan_stove"}),
+    }
+    assert indoor._partners.leaning_on("glass_floor") == {"barefoot_near_glass"}
+    assert "towel_near" in indoor._partners.leaning_on("stove_on")
+
+
+def test_sets_of_a_sheet_hang_on_its_seed(indoor):
+    assert indoor.sets("knife_edge", 5) == indoor.sets("knife_edge", 5)
+    assert indoor.sets("knife_edge", 5) != indoor.sets("knife_edge", 6)
+
+
+class Trial:
+    def __init__(self, index):
+        self.index, self.picture = index, Picture.from_pixels(np.zeros((3, 4, 3), dtype=np.uint8))
+
+
+def test_a_set_that_finds_no_place_is_replaced(indoor, monkeypatch):
+    import sheets_indoor
+
+    refused = indoor.sets("knife_edge", 5)[5]
+
+    def drawn(domain, renderer, sets, named, *_):
+        if frozenset(sets[0]) == refused:
+            raise UsageError("no place")
+        return Trial(0)
+
+    monkeypatch.setattr(sheets_indoor, "shown_trial", drawn)
+    pictures, captions = indoor.draw("knife_edge", 5)
+    assert len(pictures) == len(captions) == sheets_indoor.TILES
+    assert not any(caption.startswith(" + ".join(sorted(refused))) for caption in captions)
+    monkeypatch.setattr(indoor, "sets", lambda *_: [refused] * sheets_indoor.TILES)
+    with pytest.raises(UsageError, match="no place; another --seed may help"):
+        indoor.draw("knife_edge", 5)
+
+
+def test_the_kitchens_show_every_layout_and_palette(indoor, monkeypatch):
+    from vlmfail.envs.indoor.layout import RUNS
+    from vlmfail.envs.indoor.room import PALETTES
+
+    scenes = []
+
+    class Renderer:
+        @staticmethod
+        def render(scene):
+            scenes.append(scene)
+            return Trial(0)
+
+    monkeypatch.setitem(vars(indoor), "_renderer", Renderer)
+    _, captions = indoor.draw("layouts", 5)
+    assert len({scene.layout.key for scene in scenes}) == 2 * len(RUNS)
+    assert {scene.palette for scene in scenes} == set(range(len(PALETTES)))
+    assert all(thing.kind == "sink_doors_closed" for s in scenes for thing in s.things)
+    assert len(set(captions)) == len(captions)
+
+
+# -- both ----------------------------------------------------------------------------------------
+
+
+def test_a_sheet_is_written_as_jpeg_of_its_tiles(
+    main_script, sheets, tmp_path, monkeypatch, capsys
+):
     tiles = [("cone", "near"), ("cone", "far", "weather_wet")]
     monkeypatch.setattr(sheets, "sheets", lambda _: {"cone": tiles, "other": []})
-    assert sheets.main(["--out", str(tmp_path), "--only", "cone"]) == 0
+    assert main_script.main(["--out", str(tmp_path), "--only", "cone"]) == 0
     assert "cone.jpg" in capsys.readouterr().out
     (path,) = tmp_path.iterdir()
     with Image.open(io.BytesIO(path.read_bytes())) as image:
         assert image.format == "JPEG"
-        assert image.width == 2 * (sheets.TILE_WIDTH + 8) + 8
+        assert image.width == 2 * (main_script.TILE_WIDTH + 8) + 8
 
 
-def test_an_unknown_sheet_is_one_line(sheets, tmp_path, capsys):
-    assert sheets.main(["--out", str(tmp_path / "none"), "--only", "unicorn"]) == 2
-    error = capsys.readouterr().err
-    assert "there is no unicorn; there are: intersection_ego" in error
-    assert error.count("\n") == 1
-    assert not (tmp_path / "none").exists()
+def test_indoor_sheets_have_a_folder_of_their_own(main_script, indoor, tmp_path, monkeypatch):
+    monkeypatch.setattr(type(indoor), "draw", lambda *_: ([Trial(0).picture], ["a"]))
+    words = ["--domain", "indoor", "--out", str(tmp_path), "--only", "smoke"]
+    assert main_script.main(words) == 0
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.jpg")] == [
+        "indoor/smoke.jpg"
+    ]
 
 
-def test_the_page_shows_every_sheet(sheets, domain):
+@pytest.mark.parametrize(("chosen", "count"), [("driving", 22), ("indoor", 34), ("all", 22 + 34)])
+def test_sheets_are_listed_by_domain(main_script, capsys, chosen, count):
+    assert main_script.main(["--domain", chosen, "--list"]) == 0
+    assert len(set(capsys.readouterr().out.split())) == count
+
+
+def test_an_unknown_sheet_is_one_line(main_script, tmp_path, capsys):
+    for words, first in (([], "intersection_ego"), (["--domain", "indoor"], "glass_upright")):
+        words = ["--out", str(tmp_path / "none"), "--only", "unicorn", *words]
+        assert main_script.main(words) == 2
+        error = capsys.readouterr().err
+        assert f"there is no unicorn; there are: {first}" in error
+        assert error.count("\n") == 1
+        assert not (tmp_path / "none").exists()
+
+
+def test_the_page_shows_every_sheet(sheets, indoor, domain):
     text = (DOCS / "pictures.md").read_text(encoding="utf-8")
-    linked = re.findall(r"\(pictures/([\w-]+)\.jpg\)", text)
-    assert sorted(linked) == sorted(sheets.sheets(domain.catalogue))
+    linked = re.findall(r"\(pictures/([\w/-]+)\.jpg\)", text)
+    every = [*sheets.sheets(domain.catalogue), *(f"indoor/{name}" for name in indoor.names)]
+    assert sorted(linked) == sorted(every)
 
 
-def test_the_sheets_are_the_ones_of_the_page_and_small(sheets, domain):
-    drawn = sorted(path for path in (DOCS / "pictures").glob("*"))
+@pytest.mark.parametrize("folder", ["", "indoor"])
+def test_the_sheets_are_the_ones_of_the_page_and_small(sheets, indoor, domain, folder):
+    drawn = sorted((DOCS / "pictures" / folder).glob("*.*"))
     if not drawn:
         pytest.skip("no sheets in this copy")
-    assert {path.stem for path in drawn} <= set(sheets.sheets(domain.catalogue))
+    known = indoor.names if folder else sheets.sheets(domain.catalogue)
+    assert {path.stem for path in drawn} <= set(known)
     assert sum(path.stat().st_size for path in drawn) < LIMIT

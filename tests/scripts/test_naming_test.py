@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -15,6 +15,13 @@ from vlmfail.envs.trials import prepare_trial
 @pytest.fixture
 def naming(script):
     return script("naming_test")
+
+
+@pytest.fixture
+def asked(naming):
+    import naming_driving
+
+    return naming_driving
 
 
 @pytest.fixture(scope="module")
@@ -46,15 +53,18 @@ def rows_of(path):
 
 def key_of(naming, *truths):
     """Return a key without pictures: (question, truth, group) each."""
+    import naming_tables as tables
+
     return [
-        naming.KeyRow(n, question, truth, group, "daylight", "town01", truth, 0, 0, 99)
+        tables.KeyRow(n, question, truth, group, "daylight", "town01", truth, 0, 0, 99)
         for n, (question, truth, group) in enumerate(truths, start=1)
     ]
 
 
 def write_key(naming, path, key):
-    names = [field.name for field in naming.fields(naming.KeyRow)]
-    naming._write(path, names, [tuple(naming.asdict(row).values()) for row in key])
+    import naming_tables as tables
+
+    tables.write_table(path, tables.columns(type(key[0])), [astuple(row) for row in key])
 
 
 def write_answers(path, answers):
@@ -65,29 +75,29 @@ def write_answers(path, answers):
 # -- what is asked -------------------------------------------------------------------------------
 
 
-def test_every_concept_that_shows_something_has_a_name(naming, catalogue):
-    choices = naming.choices(catalogue)
+def test_every_concept_that_shows_something_has_a_name(asked, catalogue):
+    choices = asked.choices(catalogue)
     named = {name for names in choices.values() for name in names}
     for concept in catalogue.concepts:
         if concept.role == "modifier":
             assert concept.id not in named
         else:
-            assert naming.name_of(concept) in choices[naming.question_of(concept)]
+            assert asked.name_of(concept) in choices[asked.question_of(concept)]
     assert [len(names) for names in choices.values()] == [15, 6, 2]
     assert "debris" in choices["object"]
     assert "debris_near" not in named
 
 
-def test_descriptions_of_choices_give_no_distance(naming, catalogue):
-    for names in naming.choices(catalogue).values():
+def test_descriptions_of_choices_give_no_distance(asked, catalogue):
+    for names in asked.choices(catalogue).values():
         for name, text in names.items():
             assert text.endswith("."), name
             assert not {"m", "ego"} & set(text.split()), name
             assert not any(digit in text.replace("Town0", "") for digit in "3456789"), name
 
 
-def test_each_name_is_asked_equally_often_near_and_far(naming, catalogue):
-    items = naming.items(catalogue, 6, np.random.default_rng(0))
+def test_each_name_is_asked_equally_often_near_and_far(asked, catalogue):
+    items = asked.items(catalogue, 6, np.random.default_rng(0))
     counts = {}
     for item in items:
         counts[item.truth, item.group] = counts.get((item.truth, item.group), 0) + 1
@@ -101,9 +111,9 @@ def test_each_name_is_asked_equally_often_near_and_far(naming, catalogue):
     assert 0 < sum("near" in item.concepts for item in cones) < len(cones)
 
 
-def test_objects_have_unnamed_daylight_mostly_and_other_weathers_sometimes(naming, catalogue):
+def test_objects_have_unnamed_daylight_mostly_and_other_weathers_sometimes(asked, catalogue):
     weathers = {concept.id for concept in catalogue.by_role("weather")}
-    items = naming.items(catalogue, 10, np.random.default_rng(1))
+    items = asked.items(catalogue, 10, np.random.default_rng(1))
     objects = [item for item in items if item.question == "object"]
     skies = [sky for item in objects for sky in weathers & set(item.concepts)]
     assert 0.2 * len(objects) < len(skies) < 0.5 * len(objects)
@@ -164,6 +174,8 @@ def test_what_is_to_be_named_is_visible(small):
 
 
 def test_a_thing_that_does_not_decide_must_be_visible_too(naming, monkeypatch):
+    import shown_trials
+
     class Prepared:
         note = ""
 
@@ -173,34 +185,45 @@ def test_a_thing_that_does_not_decide_must_be_visible_too(naming, monkeypatch):
 
     shown = [LAMP_PIXELS - 1, LAMP_PIXELS - 1, LAMP_PIXELS, 500]
     monkeypatch.setattr(
-        naming, "prepare_trial", lambda d, r, c, index, s: Prepared(index, shown[index])
+        shown_trials, "prepare_trial", lambda d, r, c, index, s: Prepared(index, shown[index])
     )
-    item = naming.Item("object", "light_green", "junction", ("light_green",), "light_green")
-    assert naming.draw(DrivingDomain(), None, item, 0, 0).index == 2
-    shown[:] = [0] * naming.TRIES
-    with pytest.raises(UsageError, match="no scene in"):
-        naming.draw(DrivingDomain(), None, item, 0, 0)
+    driving = naming.DrivingNaming()
+    needed = driving.needed("light_green")
+    taken = {}
+
+    def drawn():
+        return shown_trials.shown_trial(
+            driving.domain, None, [("light_green",)], "light_green", needed, 0, taken, 4
+        )
+
+    assert drawn().index == 2
+    assert taken == {"light_green": 3}
+    shown += [0] * 4
+    assert drawn().index == 3
+    with pytest.raises(UsageError, match=r"no scene in 4 trials .*shows 0 pixels"):
+        drawn()
 
 
 def test_one_seed_gives_one_test(naming, tmp_path):
     for name in ("one", "two"):
-        naming.make(tmp_path / name, 4, 1, ["cone"])
+        naming.make(naming.DrivingNaming(), tmp_path / name, 4, 1, ["cone"])
     written = [path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*")]
     assert len(written) == 6
     for path in written:
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes()
 
 
-def test_pictures_are_shuffled(naming, catalogue, tmp_path, monkeypatch):
+def test_pictures_are_shuffled(naming, asked, catalogue, tmp_path, monkeypatch):
     blank = Picture.from_pixels(np.zeros((3, 4, 3), dtype=np.uint8))
 
     class Prepared:
         index, picture, scene = 0, blank, {"weather": None, "town": "town01"}
 
-    monkeypatch.setattr(naming, "draw", lambda *_: Prepared())
-    one = [row.truth for row in naming.make(tmp_path / "1", 1, 2)]
-    two = [row.truth for row in naming.make(tmp_path / "2", 2, 2)]
-    plain = [item.truth for item in naming.items(catalogue, 2, np.random.default_rng(1))]
+    monkeypatch.setattr(naming, "shown_trial", lambda *_: Prepared())
+    driving = naming.DrivingNaming()
+    one = [row.truth for row in naming.make(driving, tmp_path / "1", 1, 2)]
+    two = [row.truth for row in naming.make(driving, tmp_path / "2", 2, 2)]
+    plain = [item.truth for item in asked.items(catalogue, 2, np.random.default_rng(1))]
     assert sorted(one) == sorted(two) == sorted(plain)
     assert len({tuple(one), tuple(two)}) == 2
     assert [a == b for a, b in zip(one, plain, strict=True)].count(True) < len(one) / 2
@@ -248,6 +271,8 @@ RIGHT = {1: "cone", 2: "cone", 3: "debris", 4: "weather_wet", 5: "town_town01"}
 
 
 def test_shares_and_confusions_are_counted(naming, key):
+    import naming_score as scores
+
     result = naming.score(key, {"a": RIGHT, "b": {**RIGHT, 2: "garbage_bin"}})
     assert (result["overall"]["right"], result["overall"]["n"]) == (9, 10)
     cone = result["concepts"]["cone"]
@@ -257,7 +282,7 @@ def test_shares_and_confusions_are_counted(naming, key):
     assert cone["interval"] == pytest.approx([0.3006, 0.9544], abs=1e-4)  # Wilson, 3 of 4
     assert result["readers"]["a"]["share"] == 1.0
     assert result["groups"]["far"]["n"] == 4
-    assert result["object_weathers"] == {"daylight": naming.tally([True] * 5 + [False])}
+    assert result["object_weathers"] == {"daylight": scores.tally([True] * 5 + [False])}
     assert result["below"] == ["cone"]
     assert result["confusions"] == [
         {"truth": "cone", "answer": "garbage_bin", "count": 1, "pictures": [2]}
