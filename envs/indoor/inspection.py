@@ -424,7 +424,7 @@ class Inspection:
             out.append(Measure("stands on the floor", child.kind, abs(low), 0.01, above=False))
             feet = child.points[child.points[:, 2] < low + 0.02].mean(axis=0)[None]
             for chair in self._all("chair"):
-                gap = float(first_hit(feet + (0.0, 0.0, 0.05), DOWN, chair.corners())[0]) - 0.05
+                gap = float(first_hit(feet - 0.05 * DOWN, DOWN, chair.corners())[0]) - 0.05
                 out.append(Measure("stands on a seat", child.kind, abs(gap), 0.04, above=False))
         return out
 

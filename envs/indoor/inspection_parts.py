@@ -137,5 +137,6 @@ def pieces(corners: F64) -> list[F64]:
 
 
 def size(corners: F64) -> float:
+    """Return the diagonal of the box of triangles `f x 3 x 3`, m."""
     points = corners.reshape(-1, 3)
     return float(np.linalg.norm(np.ptp(points, axis=0)))
