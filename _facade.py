@@ -21,6 +21,8 @@ from .envs.failure_env import FailureEnv
 from .envs.options import EnvOptions
 from .envs.registry import domain_options, make_domain, make_env
 from .models.registry import identity, make_model
+from .models.spending import Caps
+from .runs.caps import CAPS, raised_caps
 from .runs.loggers import make_logger
 from .runs.run import RunData
 from .runs.spending import keep_deleted
@@ -217,6 +219,9 @@ def resume(
     loggers: Sequence[str | Logger] = (),
     retry_errors: bool = False,
     fork: str | os.PathLike[str] | None = None,
+    max_requests: int | None = None,
+    max_total_tokens: int | None = None,
+    max_dollars: float | None = None,
     progress: ProgressCallback | None = None,
 ) -> Run:
     """Continue a run from its folder; a finished one is returned as it is.
@@ -234,9 +239,17 @@ def resume(
             first of them the search may take another way; good trials are kept.
         fork: Where to copy the run to before continuing (default with `retry_errors`:
             the folder's name with ``-retry``).
+        max_requests: A higher cap on requests, which is the run's from then on.
+        max_total_tokens: A higher cap on tokens, likewise.
+        max_dollars: A higher cap on money, likewise.
         progress: Called after every batch.
+
+    Raises:
+        UsageError: For a cap below the run's own, before anything is changed.
     """
     source = Path(path)
+    higher = dict(zip(CAPS, (max_requests, max_total_tokens, max_dollars), strict=True))
+    caps = _caps_of(source, higher)
     if retry_errors and fork is None:
         fork = _free_name(source.with_name(source.name + "-retry"))
     if fork is not None:
@@ -252,7 +265,7 @@ def resume(
     if spec is None:
         raise UsageError(f"{source} was made with an agent object: pass it as agent=")
     if env is not None:
-        beside = {"model": model, "workers": workers, "concurrency": concurrency}
+        beside = {"model": model, "workers": workers, "concurrency": concurrency, **higher}
         named = ", ".join(name for name, value in beside.items() if value is not None)
         if named:
             raise UsageError(f"{named}: set it on the environment that you pass, not beside it")
@@ -273,7 +286,6 @@ def resume(
     model_spec = config["model"]["spec"] if model is None else model
     if model_spec is None:
         raise UsageError(f"{source} was made with a model object: pass it as model=")
-    caps = config["caps"]
     return search(
         config["env"],
         spec,
@@ -295,6 +307,16 @@ def resume(
         max_dollars=caps["max_dollars"],
         progress=progress,
     )
+
+
+def _caps_of(path: Path, higher: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the run's caps, those that are given in place of its own."""
+    Caps(**higher)  # a number that is no cap at all
+    run = RunData.open(path)
+    try:
+        return raised_caps(run.config.get("caps", {}), higher)
+    finally:
+        run.close()
 
 
 def _environment(env: Any, given: dict[str, Any], env_args: dict[str, Any]) -> FailureEnv:

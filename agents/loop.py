@@ -9,7 +9,8 @@ from typing import Any
 
 from ..core import AgentError, Evaluation, Logger, RunFolderError, Tally, UsageError, derive_seed
 from ..envs.failure_env import FailureEnv
-from ..runs.spending import keep_spent, load_spent, write_ahead
+from ..runs.caps import with_caps
+from ..runs.spending import is_unspent, keep_spent, load_spent, write_ahead
 from ..runs.store import LoggedEvaluation, RunStore, to_plain
 from .agent import SearchAgent
 from .progress import Progress, ProgressCallback
@@ -38,13 +39,27 @@ command do not; caps only say how far it gets, so that a capped run may go on wi
 def open_store(path: str, config: Mapping[str, Any]) -> RunStore:
     """Create a run folder, or open the one that already holds the same search.
 
+    Caps that differ are stored: they are the run's from then on. A folder whose search never came
+    to a trial, nothing of which was billed, holds no search yet.
+
     Raises:
         RunFolderError: When the folder belongs to another configuration, naming what differs.
     """
     if not RunStore.is_run(path):
         return RunStore.create(path, config)
     store = RunStore.open(path, write=True)
-    differences = config_differences(store.config, config)
+    try:
+        old = store.config
+        differences = config_differences(old, config)
+        if differences and is_unspent(store):
+            store.begin_anew(config)
+            return store
+        if not differences and old.get("caps") != to_plain(config.get("caps")):
+            command = config.get("command") or with_caps(old.get("command"), config["caps"])
+            store.replace_config({**old, "caps": config["caps"], "command": command})
+    except BaseException:
+        store.close()
+        raise
     if differences:
         store.close()
         raise RunFolderError(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from ..core.errors import UsageError
+from ..models.spending import UNKEPT
+from ..runs.caps import higher_cap, with_options
 from .console import emit, note, reserved_stdout, wide_console
 
 if TYPE_CHECKING:
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from .console import SearchProgress
 
 FINDING = 1
+FAULT = 3
 INTERRUPTED = 130
 
 
@@ -63,22 +67,44 @@ def conclude(
         emit(result)
     else:
         show(run, page)
-    run.close()
     if interrupted:
         kept = f" ({result['unfinished']} more in an unfinished batch)" * bool(result["unfinished"])
         note(
             f"interrupted after {result['calls']} trials{kept}; "
-            f"continue with: vlmfail resume {run.path}"
+            f"continue with: vlmfail resume {shlex.quote(str(run.path))}"
         )
+        run.close()
         return INTERRUPTED
+    unkept = f"{run.store.meta('reason')}; {to_go_on(run)}" if _is_unkept(run) else None
+    run.close()
     confirmed = result["metrics"]["confirmed_modes"]
     untried = any(mode["fresh"] is None for mode in result["failure_modes"][:10])
     if untried and not as_json:
         typer.echo(f"try them on fresh scenes: vlmfail resume {run.path} --confirm")
+    if unkept and as_json:
+        note(unkept)
     if fail_on_modes is not None and confirmed >= fail_on_modes:
         note(f"{confirmed} confirmed failure modes, --fail-on-modes {fail_on_modes}")
         return FINDING
-    return 0
+    return FAULT if unkept else 0
+
+
+def to_go_on(run: RunData) -> str:
+    """Return what to type so that a capped run goes on."""
+    path, caps = shlex.quote(str(run.path)), run.config.get("caps") or {}
+    if not _is_unkept(run):
+        cap = higher_cap(caps, run.store.meta("reason") or "")
+        return f"to go on, with this or another higher cap: vlmfail resume {path} {cap}".rstrip()
+    # Neither tokens nor money can be counted where the usage is not told.
+    requests = caps.get("max_requests") or run.budget
+    others = {"--max-total-tokens": None, "--max-dollars": None, "--max-requests": requests}
+    command = with_options(run.config.get("command"), {**others, "--out": run.path})
+    again = command or f"the same search again, into {path}, with --max-requests alone"
+    return f"to go on, capped by requests: {again}"
+
+
+def _is_unkept(run: RunData) -> bool:
+    return run.status == "capped" and UNKEPT in (run.store.meta("reason") or "")
 
 
 def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
@@ -113,7 +139,7 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
     if run.status not in ("finished", "interrupted") and reason:
         typer.echo(f"{run.status}: {reason}")
     if run.status == "capped":
-        typer.echo("to go on: the same search again with a higher cap, into the same --out")
+        typer.echo(to_go_on(run))
     notice = constant_answer(run)
     if notice:
         typer.echo(f"note: {notice}")

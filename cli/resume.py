@@ -21,6 +21,15 @@ def resume(
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that render; changes speed only.")] = 1,
     concurrency: Annotated[int, typer.Option(help="Requests to the model in flight.")] = 1,
+    max_requests: Annotated[
+        int | None, typer.Option(help="A higher cap on requests than the run's own.")
+    ] = None,
+    max_total_tokens: Annotated[
+        int | None, typer.Option(help="A higher cap on tokens than the run's own.")
+    ] = None,
+    max_dollars: Annotated[
+        float | None, typer.Option(help="A higher cap on money than the run's own.")
+    ] = None,
     log: Annotated[
         list[str] | None, typer.Option(help="Logger, e.g. jsonl=FILE; may be repeated.")
     ] = None,
@@ -47,6 +56,9 @@ def resume(
                 loggers=log or (),
                 retry_errors=retry_errors,
                 fork=fork,
+                max_requests=max_requests,
+                max_total_tokens=max_total_tokens,
+                max_dollars=max_dollars,
                 progress=progress,
             )
         return conclude(

@@ -18,6 +18,9 @@ ALLOWANCE = 1.5
 SILENT = 3
 """Requests of unknown cost, none of known cost among them, after which a cap stops the run."""
 
+UNKEPT = "cannot be kept"
+"""What is said of a cap that no higher value would help: the service does not tell its usage."""
+
 
 @dataclass(frozen=True, slots=True)
 class Caps:
@@ -229,7 +232,10 @@ class Ledger:
                 return amount
             unknown = self._unknown_tokens if unit == "tokens" else self._unknown_dollars
             if unknown >= SILENT and not self._known[unit]:
-                return f"{cap} cannot be kept: the service does not say what a request costs"
+                return (
+                    f"{cap} {UNKEPT}: the service does not say what a request costs; "
+                    "cap --max-requests instead"
+                )
             spent += ALLOWANCE * dearest * unknown
             if in_flight and not self._known[unit]:
                 return f"{amount}, and what a request costs is not known yet"

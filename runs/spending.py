@@ -79,6 +79,14 @@ def unrecorded(store: RunStore) -> Unrecorded:
     return dataclasses.replace(known, requests=known.requests + lost, unknown=known.unknown + lost)
 
 
+def is_unspent(store: RunStore) -> bool:
+    """Whether the run has no trial, and nothing that it sent was, or may have been, billed."""
+    if store.count():
+        return False
+    cut = unrecorded(store)
+    return not (cut.tokens or cut.dollars or cut.unknown)
+
+
 def load_spent(store: RunStore, ledger: SpendingLedger) -> None:
     """Count on `ledger` all that the run has spent so far."""
     for record in store.records():

@@ -233,12 +233,37 @@ class RunStore:
             raise RunFolderError(f"{self.path / 'run.json'} cannot be read: {error}") from error
         if not isinstance(value, dict):
             raise RunFolderError(f"{self.path / 'run.json'} holds no object")
-        if self.meta("config") not in (None, _digest(value)):
+        # While it is being replaced, the old one and the new one are both right.
+        if self.meta("config") not in (None, _digest(value)) and (
+            self.meta("next_config") != _digest(value)
+        ):
             raise RunFolderError(
                 f"{self.path / 'run.json'} was edited after the run was made, so it no longer says "
                 "how the trials came about: restore it, or search anew with another --out"
             )
         return value
+
+    def replace_config(self, config: Mapping[str, Any]) -> None:
+        """Write another `run.json`; whatever kills the process, one of the two is there whole."""
+        digest = _digest(to_plain(config))
+        self.set_meta("next_config", digest)
+        with guard_disk(self.path):
+            write_atomically(self.path / "run.json", dump_json(config, indent=1).encode())
+        self.set_meta("config", digest)
+
+    def begin_anew(self, config: Mapping[str, Any]) -> None:
+        """Turn a run without a trial into another one.
+
+        Raises:
+            RunFolderError: When it holds a trial.
+        """
+        if self.count():
+            raise RunFolderError(f"{self.path} holds trials: choose another --out")
+        with guard_disk(self.path):
+            self._db.execute("DELETE FROM evaluations")
+            self._db.execute("DELETE FROM meta WHERE name NOT IN ('schema', 'config')")
+            self._db.commit()
+        self.replace_config(config)
 
     def meta(self, name: str) -> str | None:
         """Return a state value such as ``"status"``."""
