@@ -292,7 +292,8 @@ class Inspection:
         for item in self._all("scissors_open"):
             blades = sorted(pieces(item.corners(Material.METAL)), key=size)[-2:]
             first, second = (long_axis(blade) for blade in blades)
-            angle = float(np.degrees(np.arccos(min(1.0, abs(first @ second)))))
+            cosine = min(1.0, abs(float(first @ second)))
+            angle = float(np.degrees(np.arccos(cosine)))
             out.append(Measure("scissors open", item.kind, angle, APART, unit="°"))
         return out
 

@@ -113,7 +113,7 @@ def first_hit(starts: F64, direction: F64, corners: F64) -> F64:
 
 def distance(first: F64, second: F64) -> float:
     """Return the least distance of two clouds of points, `n x 3` each, m."""
-    return float(cKDTree(first).query(second)[0].min())
+    return float(np.min(cKDTree(first).query(second)[0]))
 
 
 def long_axis(corners: F64) -> F64:
