@@ -19,8 +19,8 @@ from .rules import MAX_SET_SIZE, rules
 from .sampling import sample
 from .scene import IndoorScene
 
-OBJECT_PIXELS = 120
-"""Visible pixels that a deciding thing needs. Ours: an outlet 10 x 12 pixels large; people still
+OBJECT_PIXELS = 250
+"""Visible pixels that a deciding thing needs. Ours: an outlet 16 x 16 pixels large; people still
 tell one with its plate from one without.
 """
 

@@ -35,8 +35,14 @@ LEGS = 0.35
 
 _HALF_LENGTH = frozenset({"toddler_standing", "child_running", "adult_reacting"})
 
-_OPEN_TO = {"microwave_open": (-1.0, 0.0), "sink_doors_open": (-1.0, 0.0)}
-"""Kinds that are open to one side: the (x, y) that they open to in the room."""
+_FLAT = frozenset(
+    {"chef_knife", "scissors_open", "pan", "gas_flame", "broken_glass", "loose_cord"}
+    | {"water_counter", "water_floor", "coffee_counter", "coffee_floor"}
+)
+"""Kinds that one must look down on."""
+
+PAST_DOOR = math.radians(22.0)
+"""How far the camera looks past the open door of the microwave rather than straight at it."""
 
 _THIN = frozenset({"steam_small", "steam_wide", "smoke", "gas_flame"})
 _ASIDE = frozenset({"steam_small", "steam_wide"})
@@ -109,6 +115,7 @@ def subjects(
             decides=thing.name in deciding,
             solid=thing.kind not in _THIN,
             front=_front(thing),
+            flat=thing.kind in _FLAT,
         )
         for thing in things
         if thing.name != "room" and thing.kind not in _ASIDE
@@ -139,4 +146,10 @@ def _front(thing: Placed) -> tuple[float, float] | None:
     """Return the (x, y) that a thing must be seen from, if it has one good side."""
     if thing.kind == "adult_reacting":  # her face shows alarm
         return math.cos(thing.yaw), math.sin(thing.yaw)
-    return _OPEN_TO.get(thing.kind)
+    if thing.kind == "sink_doors_open":
+        return -1.0, 0.0
+    if thing.kind == "microwave_open":
+        hinge, bowl = thing.point("hinge"), thing.point("bowl")
+        away = -math.copysign(PAST_DOOR, hinge[1] - bowl[1])
+        return -math.cos(away), math.sin(away)
+    return None

@@ -64,6 +64,9 @@ _FLAT = frozenset(
 _AIRY = frozenset({"steam_small", "steam_wide", "smoke", "gas_flame"})
 """Kinds that take no room."""
 
+_HIDES = {"microwave_open": 0.55, "steam_wide": 0.3, "steam_small": 0.2, "smoke": 0.35}
+"""Kinds before which no outlet is put, and how far to the side it must be, m."""
+
 _BOUND: tuple[tuple[frozenset[str], UnitKind], ...] = (
     (frozenset({"cabinet_open", "cabinet_closed", "child_reaching"}), "sink"),
     (frozenset({"stove_on", "towel_near", "towel_burning", "pan_stove", "smoke"}), "stove"),
@@ -154,13 +157,13 @@ class Stage:
             ("smoke", self._smoke),
             ("microwave_open_hot", self._microwave),
             ("adult_reacting", self._adult),
-            ("outlet_exposed", lambda: self._outlet("outlet_exposed")),
-            ("outlet_covered", lambda: self._outlet("outlet_covered")),
             ("pan_counter", self._pan_counter),
             ("glass_tipped", self._glass_tipped),
             ("hot_beverage", self._hot_beverage),
             ("coffee_spill", self._coffee_spill),
             ("knife_edge", self._knife_edge),
+            ("outlet_exposed", lambda: self._outlet("outlet_exposed")),
+            ("outlet_covered", lambda: self._outlet("outlet_covered")),
             ("child_reaching", self._child_reaching),
             ("child_near_microwave", self._child_near_microwave),
             ("child_near_pan", self._child_near_pan),
@@ -296,7 +299,7 @@ class Stage:
                        y + mouth * math.sin(turn), COUNTER_TOP, FACING + turn),
                 Placed("glass_tipped", "water_counter", pool, COUNTER_FRONT, y, COUNTER_TOP,
                        FACING),
-                Placed("glass_tipped", "water_floor", floor, COUNTER_FRONT - 0.24, y, 0.0,
+                Placed("glass_tipped", "water_floor", floor, COUNTER_FRONT - 0.15, y, 0.0,
                        self._uniform(-0.4, 0.4)),
             ]  # fmt: skip
 
@@ -336,8 +339,9 @@ class Stage:
         variant = self._variant("chef_knife")
 
         def draw() -> list[Placed]:
-            # The blade hangs over; the balance is at the edge, "about to fall".
-            yaw = FACING + self._uniform(-0.5, 0.5)
+            # The blade hangs over, askew to whoever stands before it; the balance is at the edge,
+            # "about to fall".
+            yaw = FACING + self._sign() * self._uniform(0.45, 0.95)
             x = COUNTER_FRONT + self._uniform(-0.004, 0.008)
             return [Placed("knife_edge", "chef_knife", variant, x, self._along_top(0.14),
                            COUNTER_TOP, yaw)]  # fmt: skip
@@ -351,7 +355,7 @@ class Stage:
             x, y = self._uniform(-0.5, -0.46), self._along_top(0.16)
             return [
                 Placed("pan_counter", "pan", variant, x, y, COUNTER_TOP,
-                       FACING + self._uniform(-0.35, 0.35)),
+                       FACING + self._sign() * self._uniform(0.3, 0.65)),
                 Placed("pan_counter", "steam_wide", steam, x, y, COUNTER_TOP + 0.04),
             ]  # fmt: skip
 
@@ -412,7 +416,7 @@ class Stage:
     def _pan_stove(self) -> None:
         variant, steam = self._variant("pan"), self._variant("steam_wide")
         x, y = self._burner(self._sides[1])
-        yaw = FACING + self._uniform(-0.35, 0.35)
+        yaw = FACING + self._sign() * self._uniform(0.3, 0.65)
         pan = Placed("pan_stove", "pan", variant, x, y, GRATE_TOP, yaw)
         self._put(pan, Placed("pan_stove", "steam_wide", steam, x, y, GRATE_TOP + 0.04))
 
@@ -470,7 +474,15 @@ class Stage:
                 y, z, plane = self._along_top(0.12), self._uniform(1.10, 1.18), TILE_FRONT
             return [Placed(name, name, variant, plane - 0.0005, y, z, FACING)]
 
-        self._settle(name, draw)
+        def clear(placed: list[Placed]) -> bool:
+            # Neither behind the oven nor behind steam.
+            return all(
+                placed[0].x < -0.5 or abs(placed[0].y - thing.y) > room_for
+                for thing in self.things
+                if (room_for := _HIDES.get(thing.kind, 0.0)) and placed[0].z > 0.9
+            )
+
+        self._settle(name, draw, fits=clear)
 
     def _adult(self) -> None:
         right, left = self.plan.side_walls
@@ -546,8 +558,8 @@ class Stage:
 
         def draw() -> list[Placed]:
             y = self._along_top(0.2)
-            # Pushed up to the counter, its back aside or towards the room.
-            yaw = float(self._rng.choice([math.pi / 2, -math.pi / 2, 0.0]))
+            # Pushed up to the counter, its back aside: the child's feet are seen.
+            yaw = self._sign() * math.pi / 2 + self._uniform(-0.25, 0.25)
             child_yaw = self._uniform(-0.3, 0.3)
             stool = Placed(kind, "chair", chair, COUNTER_FRONT - 0.27, y, 0.0, yaw)
             top = stool.to_room([seat])[0]

@@ -34,13 +34,26 @@ RIM = 1.10
 CLEARANCE = 0.45
 """Least distance of the camera from any thing, m."""
 
-LARGE = {True: 130.0, False: 65.0}
+LARGE = {True: 130.0, False: 80.0}
 """Side of a square in the picture from which on a deciding (an other) thing is large enough,
 pixels.
 """
 
-BLOCKING = 0.72
+BLOCKING = 0.8
 """A box blocks with this share of its breadth: people and open doors fill theirs only in part."""
+
+STEEPEST = math.radians(-31.0)
+"""Least pitch: looking further down, a room leans and people are seen from above."""
+
+SIDEWAYS, FRONTAL = 0.45, 0.8
+"""Cosine of the angle off the good side of a thing: up to the first nothing of it is seen, from the
+second on all.
+"""
+
+LEVEL, FROM_ABOVE = math.radians(6.0), math.radians(20.0)
+"""Angle at which one looks down on a thing that lies flat: up to the first it is a line, from the
+second on it is seen for what it is.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +67,7 @@ class Subject:
         solid: Whether it hides what is behind it.
         front: Unit (x, y) of its only good side, of a thing that is open to one side; None when it
             may be seen from anywhere.
+        flat: Whether it lies flat and must be looked down on.
     """
 
     name: str
@@ -61,6 +75,7 @@ class Subject:
     decides: bool
     solid: bool = True
     front: tuple[float, float] | None = None
+    flat: bool = False
 
 
 def choose(
@@ -83,7 +98,7 @@ def choose(
     draws = rng.random((DRAWN, 4))
     eyes = np.empty((DRAWN, 3))
     # Squared: near positions are drawn more often.
-    eyes[:, 0] = -1.55 - (abs(ROOM_FRONT) - 2.1) * draws[:, 0] ** 1.6
+    eyes[:, 0] = -1.55 - (abs(ROOM_FRONT) - 1.8) * draws[:, 0] ** 1.6
     eyes[:, 1] = focus + 2.4 * (draws[:, 1] - 0.5) * (0.4 + 0.6 * draws[:, 0])
     eyes[:, 1] = eyes[:, 1].clip(side_walls[0] + 0.35, side_walls[1] - 0.35)
     eyes[:, 2] = HEIGHTS[0] + (HEIGHTS[1] - HEIGHTS[0]) * draws[:, 2]
@@ -100,10 +115,10 @@ def choose(
     aspect = PICTURE_SIZE[0] / PICTURE_SIZE[1]
     field = 2.0 * RIM * np.arctan(np.maximum(np.tan(half_width), aspect * np.tan(half_height)))
     field = np.maximum(field * (1.0 + 0.25 * draws[:, 3]), FIELDS[0])
-    fits = field <= FIELDS[1]
     field = np.minimum(field, FIELDS[1])
     scores = _scores(subjects, boxes, eyes, bearing, rise, field)
-    scores[~fits] -= 1.0
+    scores *= _inside(bearing - yaw[:, None], rise - pitch[:, None], field, len(subjects))
+    scores[pitch < STEEPEST] -= 0.5
     scores[_distance(eyes, boxes).min(axis=1) < CLEARANCE] -= 2.0
     best = int(np.argmax(scores))
     camera = Camera(
@@ -117,6 +132,22 @@ def choose(
         height=PICTURE_SIZE[1],
     )
     return camera, float(scores[best])
+
+
+def _inside(bearing: F64, rise: F64, field: F64, count: int) -> F64:
+    """Return how much of the worst framed thing is in the frame, `m`.
+
+    Args:
+        bearing: Of the corners, from the middle of the picture, `m x 8 n`, radians.
+        rise: The same.
+        field: Horizontal fields of view, `m`, radians.
+        count: Number `n` of things.
+    """
+    half = np.tan(0.5 * field)[:, None]
+    across = np.abs(np.tan(bearing)) < half
+    upright = np.abs(np.tan(rise)) < half * PICTURE_SIZE[1] / PICTURE_SIZE[0]
+    shares = (across & upright).reshape(len(field), count, 8).mean(axis=2)
+    return np.asarray(shares.min(axis=1))
 
 
 def _corners(boxes: F64) -> F64:
@@ -157,8 +188,11 @@ def _scores(
             middle = boxes[k].mean(axis=0)[:2]
             look = eyes[:, :2] - middle
             look /= np.hypot(look[:, 0], look[:, 1])[:, None]
-            # Open to one side: from 75 degrees off on nothing of the inside is seen.
-            seen *= ((look @ np.array(subject.front) - 0.25) / 0.45).clip(0.0, 1.0)
+            off = look @ np.array(subject.front)
+            seen *= ((off - SIDEWAYS) / (FRONTAL - SIDEWAYS)).clip(0.05, 1.0)
+        if subject.flat:
+            down = -0.5 * (rise[:, k].min(axis=1) + rise[:, k].max(axis=1))
+            seen *= ((down - LEVEL) / (FROM_ABOVE - LEVEL)).clip(0.15, 1.0)
         total += worth * seen
         weights += worth
     return total / weights
