@@ -42,6 +42,7 @@ class Fault:
         code: The provider's own code, if any.
         retry_after: Seconds that the provider asks to wait, if it does.
         parameter: With ``unsupported``: the parameter's name, as `Adapter.parameters` has it.
+        sent: False when it is certain that nothing of the request left this machine.
     """
 
     kind: FaultKind
@@ -50,6 +51,7 @@ class Fault:
     code: str | None = None
     retry_after: float | None = None
     parameter: str | None = None
+    sent: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,8 @@ class Adapter(Protocol):
     def connect(self, *, connections: int) -> Any:
         """Return a client of the SDK with its retries off and room for `connections` at once.
 
-        Reads the key from the environment. Called in the event loop's thread.
+        Reads the key from the environment. Called once an event loop, in a thread beside it:
+        loading an SDK takes longer than other requests can wait.
 
         Raises:
             ModelFault: When the key is not set; the text names the variable.

@@ -11,6 +11,7 @@ from ..sent_pictures import ANTHROPIC_LIMITS, SentPicture
 from ..specs import ModelSpec
 from .adapter import Fault, Words
 from .claude import NAMES, claude_adapted, claude_parameters
+from .endpoint import connect_timeout
 from .faults import classify, connection_fault, error_text, retry_after
 from .keys import key_names, need_key, present_keys
 from .packages import need_package
@@ -100,7 +101,7 @@ class AnthropicAdapter:
             default_headers=_unasked_headers(key),
             # A redirect would carry the key to wherever it leads.
             http_client=bounded_client(anthropic.DefaultAsyncHttpxClient)(
-                limits=limits, follow_redirects=False
+                connect=connect_timeout(self.spec.timeout), limits=limits, follow_redirects=False
             ),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -65,7 +66,7 @@ class ApiVLM:
         self._in_flight: dict[Future[Any], Mark] = {}
         self._cancellation = Cancellation()
         self._sends: dict[str, Any] | None = None
-        self._client: tuple[Any, Any] | None = None  # event loop, client
+        self._client: tuple[Any, asyncio.Task[Any]] | None = None  # event loop, client
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what it was made from."""
@@ -177,15 +178,13 @@ class ApiVLM:
         ledger: Ledger,
         attempts: Attempts,
     ) -> None:
-        loop = background.event_loop()
-        if self._client is None or self._client[0] is not loop:
-            self._client = loop, self.adapter.connect(connections=CONNECTIONS)
+        client = await self._connected()
         endpoint = endpoint_of(self.adapter.provider, self.adapter.base_url)
         await ask(
             self.adapter,
             self.spec,
             endpoint,
-            self._client[1],
+            client,
             prompt,
             pictures,
             parameters,
@@ -193,6 +192,22 @@ class ApiVLM:
             ledger=ledger,
             attempts=attempts,
         )
+
+    async def _connected(self) -> Any:
+        """Return the client, which is made once, beside the loop: other requests go on."""
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._client[0] is not loop:
+            making = asyncio.to_thread(self.adapter.connect, connections=CONNECTIONS)
+            self._client = loop, loop.create_task(making)
+            self._client[1].add_done_callback(lambda done: done.cancelled() or done.exception())
+        task = self._client[1]
+        try:
+            return await asyncio.shield(task)  # others wait for it, too
+        except Exception:
+            # A key that is missing now may be there when the next request asks for it.
+            if self._client is not None and self._client[1] is task:
+                self._client = None
+            raise
 
     @contextlib.contextmanager
     def _tracked(self, future: Future[Any], began: Mark) -> Iterator[Future[Any]]:

@@ -13,7 +13,7 @@ from ..sent_pictures import SentPicture
 from ..specs import ModelSpec
 from ..spending import Ledger
 from .adapter import Adapter, Fault, Words
-from .endpoint import Endpoint
+from .endpoint import Endpoint, place
 from .limiter import NoPlaceError
 from .redaction import redacted
 from .reply_bodies import ordinary
@@ -116,6 +116,13 @@ async def ask(
     attempts.parameters = dict(parameters)
     jitter = random.Random(seed)
     patience = 0.0
+    clock = asyncio.get_running_loop().time
+    began = clock()
+
+    def tried() -> str:
+        count = attempts.requests
+        times = "once" if count == 1 else f"{count} times"
+        return f"tried {times} in {clock() - began:.1f} s"
 
     def stop(state: RetryCallState) -> bool:
         kind = attempts.faults[-1].kind
@@ -125,6 +132,9 @@ async def ask(
             return patience >= spec.patience
         if kind == "timeout":
             return attempts.count("timeout") >= min(TIMEOUTS, spec.attempts)
+        late = clock() - began + state.upcoming_sleep >= spec.timeout
+        if late and not attempts.faults[-1].sent and not endpoint.reached:
+            return True  # nobody may be there: that is said no later than that a reply is late
         return kind not in AGAIN or attempts.count(*AGAIN, "timeout") >= spec.attempts
 
     def wait(state: RetryCallState) -> float:
@@ -150,7 +160,7 @@ async def ask(
                 async with endpoint.limiter.slot(max(0.0, spec.patience - patience)) as waited:
                     patience += waited
                     if attempts.requests and not ledger.reserve_retry():
-                        _stop_the_run(spec, adapter, endpoint, attempts.faults[-1])
+                        _stop_the_run(spec, adapter, endpoint, attempts.faults[-1], tried())
                         why = ledger.exhausted or "a cap is reached"
                         said = attempts.faults[-1].text[:200]
                         raise CapReachedError(f"{why}; the last one brought: {said}")
@@ -164,7 +174,7 @@ async def ask(
             said = f"the service asks to slow down: no request could be sent in {spec.patience:g} s"
             attempts.faults.append(Fault("rate_limit", said))
     except FailedAttemptError as error:
-        _stop_the_run(spec, adapter, endpoint, error.fault)
+        _stop_the_run(spec, adapter, endpoint, error.fault, tried())
     return attempts
 
 
@@ -205,14 +215,16 @@ async def _attempt(
         endpoint.reached = True
         fault = replace(fault, status=None)
     fault = _plain(fault, adapter)
-    if fault.kind == "too_large":
-        endpoint.reached = True
+    if fault.kind in ("too_large", "server"):
+        endpoint.reached = True  # something came, if no more than its beginning
     if fault.kind != "connection":
         endpoint.lost = 0
     if fault.status is not None:
         # An answer in error is not billed; a cut or late one may have been.
         attempts.unsure -= 1
         endpoint.reached = True
+    elif not fault.sent:
+        attempts.unsure -= 1
     attempts.faults.append(fault)
     if fault.kind == "filtered":
         endpoint.reached = True
@@ -248,7 +260,9 @@ def _plain(fault: Fault, adapter: Adapter) -> Fault:
     return replace(fault, text=tamed(fault.text) or "no words", code=code)
 
 
-def _stop_the_run(spec: ModelSpec, adapter: Adapter, endpoint: Endpoint, fault: Fault) -> None:
+def _stop_the_run(
+    spec: ModelSpec, adapter: Adapter, endpoint: Endpoint, fault: Fault, tried: str
+) -> None:
     """Raise `ModelFault` when the fault is the model's or the account's, not the trial's."""
     where = f"{spec.prefix}:{spec.model} at {adapter.base_url}"
     said = fault.text[:300]
@@ -262,7 +276,8 @@ def _stop_the_run(spec: ModelSpec, adapter: Adapter, endpoint: Endpoint, fault: 
         endpoint.lost += 1
         if not endpoint.reached:
             raise ModelFault(
-                f"{where}: no server answers ({said}); start it, or check the address after '@'"
+                f"{where}: no server answers at {place(adapter.base_url)}, {tried} ({said}); "
+                "start it, or check the address after '@'"
             )
         if endpoint.lost >= HOPELESS:
             raise ModelFault(

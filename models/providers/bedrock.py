@@ -15,6 +15,7 @@ from ..specs import ModelSpec
 from .adapter import Fault, Words
 from .bedrock_calls import bound, in_thread
 from .claude import NAMES, claude_adapted, claude_parameters
+from .endpoint import connect_timeout
 from .faults import classify, connection_fault, error_text, retry_after
 from .keys import present_keys
 from .packages import need_package
@@ -149,7 +150,7 @@ class BedrockAdapter:
             retries={"total_max_attempts": 1},
             max_pool_connections=connections,
             read_timeout=self.spec.timeout,
-            connect_timeout=min(self.spec.timeout + 5, 60),
+            connect_timeout=connect_timeout(self.spec.timeout),
             **({} if signed else {"signature_version": UNSIGNED}),
         )
         try:
@@ -202,7 +203,7 @@ class BedrockAdapter:
             )
             return response
 
-        response = await in_thread(call)
+        response = await in_thread(call, connect_timeout(timeout))
         return parsed(response.get(_BODY))
 
     def fault(self, error: BaseException) -> Fault:

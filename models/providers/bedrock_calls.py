@@ -9,45 +9,77 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .reply_bodies import MOST_BYTES, ReplyTooLargeError
+from .reply_bodies import MOST_BYTES, ReplyTooLargeError, cut_off
 
 _thread = threading.local()
+_lock = threading.Lock()
+
+
+class ConnectTimeoutError(Exception):
+    """There was no connection in time: no request was sent, and none will be."""
 
 
 class Call:
     """One request, made in a thread, whose connection can be closed from outside."""
 
-    def __init__(self) -> None:
-        """Begin without a connection."""
-        self.socket: socket.socket | None = None
-        self.over = False
+    def __init__(self, connecting: Callable[[], None] | None = None) -> None:
+        """Begin without a connection.
 
-    def took(self, connection: socket.socket) -> None:
-        """Note the connection that the request goes over.
+        Args:
+            connecting: Called when it begins to make one.
+        """
+        self.connection: Any = None
+        self.connected = False
+        self.over = False
+        self.connecting = connecting or (lambda: None)
+
+    def took(self, connection: Any) -> None:
+        """Note the connection that the request goes over, from now on this call's alone.
 
         Raises:
             ConnectionAbortedError: When the call's time was over before it was sent.
         """
-        self.socket = connection
-        if self.over:
-            raise ConnectionAbortedError("the request's time is over")
+        with _lock:
+            if self.over:
+                raise ConnectionAbortedError("the request's time is over")
+            self.connection = connection
+            self.connected = True
+            connection.call = self
+
+    def gave_back(self) -> None:
+        """Forget the connection: the pool has it again, and the next request may use it."""
+        with _lock:
+            self.connection = None
+
+    def unconnected(self) -> bool:
+        """Return whether it never had a connection; it will get none any more then."""
+        with _lock:
+            self.over = self.over or not self.connected
+            return not self.connected
 
     def end(self) -> None:
         """Send nothing any more, and wait for nothing: the thread ends at once."""
-        # In this order: a connection that is made at this moment sees either this or the other.
-        self.over = True
-        if self.socket is not None:
-            with contextlib.suppress(OSError):
-                # TLS's own way of ending would change what the other thread reads from.
-                socket.socket.shutdown(self.socket, socket.SHUT_RDWR)
+        with _lock:
+            self.over = True
+            # It may be another call's already, which took it while this thread was finishing.
+            mine = self.connection is not None and self.connection.call is self
+            held = self.connection.sock if mine else None
+            if held is not None:
+                with contextlib.suppress(OSError):
+                    # TLS's own way of ending would change what the other thread reads from.
+                    socket.socket.shutdown(held, socket.SHUT_RDWR)
 
 
 class _Noted:
-    """Beside a connection's class: tells the thread's call which socket it uses."""
+    """Beside a connection's class: tells the thread's call which it uses."""
 
     sock: Any
+    call: Call | None = None
 
     def connect(self) -> Any:
+        call = getattr(_thread, "call", None)
+        if call is not None:
+            call.connecting()
         result = super().connect()  # type: ignore[misc]
         self._note()
         return result
@@ -60,7 +92,7 @@ class _Noted:
     def _note(self) -> None:
         call = getattr(_thread, "call", None)
         if call is not None:
-            call.took(self.sock)
+            call.took(self)
 
 
 class _Whole:
@@ -71,6 +103,10 @@ class _Whole:
 
     def stream(self, *_: Any, **__: Any) -> Iterator[bytes]:
         yield self._body
+
+
+CUT = ("ProtocolError", "IncompleteRead", "InvalidChunkLength", "SSLError")
+"""urllib3's exceptions for a connection that ends within a body."""
 
 
 class _Session:
@@ -93,8 +129,10 @@ class _Session:
                 body += part
                 if len(body) > MOST_BYTES:
                     raise ReplyTooLargeError
-        except BaseException:
+        except BaseException as error:
             response.raw.close()
+            if type(error).__name__ in CUT:
+                raise cut_off(error) from None  # type: ignore[arg-type]
             raise
         headers = response.headers
         return type(response)(response.url, response.status_code, headers, _Whole(bytes(body)))
@@ -108,16 +146,37 @@ def bound(client: Any) -> None:
     client._endpoint.http_session = _Session(client._endpoint.http_session)
 
 
-async def in_thread(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+async def in_thread(work: Callable[[], dict[str, Any]], connect: float) -> dict[str, Any]:
     """Run a blocking call in a thread that outlives neither the process nor its deadline.
 
     A pool's threads would: they are waited for at exit, and a hung request cannot be ended.
     Cancelled, it closes the request's connection, so that never more requests are in flight than
     there are calls waited for.
+
+    Args:
+        work: The call.
+        connect: Seconds until there is a connection, however many addresses are tried for it.
+
+    Raises:
+        ConnectTimeoutError: When there was none by then.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[dict[str, Any]] = loop.create_future()
-    call = Call()
+    timers: list[asyncio.TimerHandle] = []
+
+    def no_connection() -> None:
+        if not future.done() and call.unconnected():
+            said = f"there was no connection within {connect:g} s"
+            future.set_exception(ConnectTimeoutError(said))
+
+    def begin() -> None:
+        timers.append(loop.call_later(connect, no_connection))
+
+    def connecting() -> None:
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(begin)
+
+    call = Call(connecting)
 
     def settle(result: dict[str, Any] | None, error: BaseException | None) -> None:
         if future.done():
@@ -134,6 +193,7 @@ async def in_thread(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
             result = work()
         except Exception as raised:
             error = raised
+        call.gave_back()
         with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
             loop.call_soon_threadsafe(settle, result, error)
 
@@ -143,3 +203,6 @@ async def in_thread(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     except asyncio.CancelledError:
         call.end()
         raise
+    finally:
+        for timer in timers:
+            timer.cancel()

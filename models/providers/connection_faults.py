@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .adapter import Fault
-from .fault_tables import EXCEPTIONS, LONGEST_TEXT, PLAIN, UNSAID
+from .fault_tables import EXCEPTIONS, LONGEST_TEXT, PLAIN, UNSAID, UNSENT
 
 
 def connection_fault(error: BaseException) -> Fault:
@@ -19,8 +19,12 @@ def connection_fault(error: BaseException) -> Fault:
     while cause is not None and cause not in chain and len(chain) < 10:
         chain.append(cause)
         cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
-    for link in reversed(chain):
-        names = [base.__name__ for base in type(link).__mro__]
+    known = [(link, [base.__name__ for base in type(link).__mro__]) for link in reversed(chain)]
+    for link, names in known:
+        # Before all else: beneath it may be a mere TimeoutError.
+        if not UNSENT.isdisjoint(names):
+            return Fault("connection", _exception_text(error, link, names), sent=False)
+    for link, names in known:
         for name in names:
             if name in EXCEPTIONS:
                 return Fault(EXCEPTIONS[name], _exception_text(error, link, names))

@@ -7,10 +7,14 @@ import threading
 import warnings
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from .adapter import Fault
 from .limiter import Limiter
 from .taming import tamed
+
+LONGEST_CONNECT = 10.0
+"""Seconds within which a server that is there takes a connection, wherever it is."""
 
 
 class Endpoint:
@@ -62,6 +66,22 @@ class Endpoint:
             "from now on; records keep what was really sent",
             stacklevel=2,
         )
+
+
+def connect_timeout(timeout: float) -> float:
+    """Return how many seconds of an attempt's `timeout` may pass until there is a connection.
+
+    Well within it: a host that drops packets is told from a reply that is late.
+    """
+    return min(LONGEST_CONNECT, timeout / 2)
+
+
+def place(base_url: str) -> str:
+    """Return an address's host and port."""
+    there = urlsplit(base_url)
+    host = there.hostname or base_url
+    port = there.port or (80 if there.scheme == "http" else 443)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 _lock = threading.Lock()

@@ -166,9 +166,6 @@ NOT_A_NAME = frozenset(
 
 EXCEPTIONS: dict[str, FaultKind] = {
     # The first name that a class or one of its bases bears; causes are asked before wrappers.
-    "ConnectTimeout": "connection",
-    "ConnectTimeoutError": "connection",
-    "PoolTimeout": "connection",
     "LocalProtocolError": "bad_request",
     "UnsupportedProtocol": "not_found",
     "InvalidURL": "not_found",
@@ -204,6 +201,20 @@ EXCEPTIONS: dict[str, FaultKind] = {
     "gaierror": "connection",
 }
 """Exceptions of httpx (and its fork), botocore, the SDKs and Python, by name: none is imported."""
+
+UNSENT = frozenset(
+    {
+        "ConnectTimeout",
+        "ConnectTimeoutError",
+        "ConnectError",
+        "EndpointConnectionError",
+        "NewConnectionError",
+        "ConnectionRefusedError",
+        "gaierror",
+        "PoolTimeout",
+    }
+)
+"""Exceptions before there is a connection that a request could go over: all ``connection``."""
 
 PLAIN = frozenset({"ReplyTooLargeError", "UnreadableReplyError"})
 """Exceptions of ours: their own words say it all, whatever an SDK wraps around them."""

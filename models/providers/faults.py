@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -36,6 +37,8 @@ from .fault_tables import (
 from .waits import asked_wait, retry_after
 
 __all__ = ["classify", "connection_fault", "error_text", "refused_parameter", "retry_after"]
+
+NO_TEXT = "an error that is no text"
 
 _MARKUP = re.compile(r"<(script|style)\b.*?(?:</\1>|\Z)|<[^<>]*>", re.DOTALL | re.IGNORECASE)
 
@@ -210,7 +213,14 @@ def error_text(body: Any) -> str:
         text = _dumped(text) if text is not None else ""
     if text.lstrip()[:1] == "<":  # a proxy's page
         text = _MARKUP.sub(" ", text[:8000])
-    return " ".join(text[: 2 * LONGEST_TEXT].split())[:LONGEST_TEXT] or "no words"
+    text = " ".join(text[: 2 * LONGEST_TEXT].split())[:LONGEST_TEXT]
+    return NO_TEXT if _garbled(text) else text or "no words"
+
+
+def _garbled(text: str) -> bool:
+    """Return whether it was made of bytes that are no text, as compressed ones are not."""
+    odd = sum(c == "\ufffd" or unicodedata.category(c) == "Cc" for c in text)
+    return 5 * odd > len(text)
 
 
 def _dumped(value: Any) -> str:

@@ -11,6 +11,7 @@ from ...core import Usage, UsageError
 from ..sent_pictures import GOOGLE_LIMITS, SentPicture
 from ..specs import ModelSpec
 from .adapter import Fault, Words
+from .endpoint import connect_timeout
 from .faults import classify, connection_fault, error_text, retry_after
 from .keys import key_names, need_key, present_keys
 from .packages import need_package
@@ -160,7 +161,7 @@ class GoogleAdapter:
                 # A client of our own: it is never aiohttp's, which tries again by itself, and
                 # follows no redirect, which would carry the key to wherever it leads.
                 httpx_async_client=bounded_client(carrier.AsyncClient)(
-                    limits=limits, timeout=patience
+                    connect=connect_timeout(self.spec.timeout), limits=limits, timeout=patience
                 ),
             ),
         )

@@ -14,6 +14,7 @@ from ...core import Usage, UsageError
 from ..sent_pictures import OPENAI_LIMITS, SentPicture
 from ..specs import ModelSpec
 from .adapter import Fault, Words
+from .endpoint import connect_timeout
 from .faults import classify, connection_fault, retry_after
 from .keys import key_names, need_key, present_keys
 from .packages import need_package
@@ -132,7 +133,10 @@ class OpenAIAdapter:
                 timeout=self.spec.timeout + 5,
                 # A redirect is a request more than was counted, and carries the prompt elsewhere.
                 http_client=bounded_client(openai.DefaultAsyncHttpxClient)(
-                    limits=limits, follow_redirects=False, verify=certificates
+                    connect=connect_timeout(self.spec.timeout),
+                    limits=limits,
+                    follow_redirects=False,
+                    verify=certificates,
                 ),
             )
             # $OPENAI_CUSTOM_HEADERS would be sent and not recorded.

@@ -38,7 +38,12 @@ class ReplyTooLargeError(Exception):
 
 
 class UnreadableReplyError(Exception):
-    """A reply that is no JSON, or compressed in a way that nobody asked for."""
+    """A reply that is no JSON, cut short, or compressed in a way that nobody asked for."""
+
+
+def cut_off(error: Exception) -> UnreadableReplyError:
+    """Return what to raise for a connection that ended within a reply's body."""
+    return UnreadableReplyError(f"the reply was cut: {tamed(str(error), 200)}")
 
 
 class Decoder:
@@ -95,17 +100,35 @@ def bounded_client(kind: Any) -> Any:
     class BoundedClient(kind):  # type: ignore[misc]
         """Reads each reply itself, and hands it over whole, decoded and closed."""
 
+        def __init__(self, *, connect: float, **options: Any) -> None:
+            """Make a client like `kind`.
+
+            Args:
+                connect: Seconds until there is a connection, whatever timeout a request has.
+                **options: As `kind` takes them.
+            """
+            super().__init__(**options)
+            self._connect = connect
+
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
             """Send `request`.
 
             Raises:
                 ReplyTooLargeError: The connection is closed then.
-                UnreadableReplyError: When the body cannot be decoded.
+                UnreadableReplyError: When the body ends too early or cannot be decoded.
             """
             request.headers["Accept-Encoding"] = ENCODINGS
+            timeouts = request.extensions.get("timeout", {})
+            request.extensions["timeout"] = {**timeouts, "connect": self._connect}
             response = await super().send(request, stream=True, **options)
             try:
                 body = await _whole(response)
+            except Exception as error:
+                kinds = {base.__name__ for base in type(error).__mro__}
+                if "TransportError" not in kinds or "TimeoutException" in kinds:
+                    raise
+                # Without its cause, by which it would pass for a server that is not there.
+                raise cut_off(error) from None
             finally:
                 await response.aclose()
             plain = type(response)(
