@@ -12,6 +12,9 @@ from .console import emit, note, reserved_stdout, tame, wide_console
 if TYPE_CHECKING:
     from ..models.probe import Probe
 
+LONGEST_NOTE = 600
+"""Characters shown of what went wrong with a model; ``--json`` has it whole."""
+
 
 def doctor(
     models: Annotated[
@@ -25,7 +28,10 @@ def doctor(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Check this machine, and that models answer and see pictures. Exit code 3 if one does not."""
+    """Check this machine, and that models answer and see pictures.
+
+    Exit code 3 if one does not, 2 if a spec cannot be one.
+    """
     from ..envs.diagnosis import diagnose
 
     specs = _specs(models or [])
@@ -35,6 +41,7 @@ def doctor(
     fine = all(check.fine or not check.needed for check in checks) and all(
         probe.fine for probe in probes
     )
+    code = 2 if any(probe.mistaken for probe in probes) else 0 if fine else 3
     if as_json:
         emit(
             {
@@ -43,13 +50,13 @@ def doctor(
                 "models": [probe.to_json() for probe in probes],
             }
         )
-        return 0 if fine else 3
+        return code
     if checks:
         _print_checks(checks)
         note("To ask models: vlmfail doctor --models tiny-vlm --models openai:MODEL")
     if probes:
         _print_probes(probes)
-    return 0 if fine else 3
+    return code
 
 
 def _specs(given: list[str]) -> list[str]:
@@ -70,11 +77,12 @@ def _specs(given: list[str]) -> list[str]:
 
 
 def _probe(spec: str) -> Probe:
+    from ..envs.diagnosis import road_questions
     from ..models.probe import probe_model
 
-    note(f"asking {spec} ...")
+    note(f"asking {tame(spec)} ...")
     with reserved_stdout():
-        return probe_model(spec)
+        return probe_model(spec, further=road_questions)
 
 
 def _print_checks(checks: list[Any]) -> None:
@@ -91,17 +99,22 @@ def _print_probes(probes: list[Probe]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table("model", "answers", "sees the picture", "seconds", "tokens", "$", "", box=None)
+    table = Table("model", "answers", "sees the picture", "seconds", "tokens", "$", box=None)
     for probe in probes:
         sees = {True: "yes", False: "[red]no[/]", None: "-"}[probe.sees]
-        cost = "unpriced" if not probe.priced else "?"
+        cost = "unpriced" if probe.priced is False else "?"
         table.add_row(
-            escape(probe.model),
+            escape(tame(probe.model)),
             "yes" if probe.answers else f"[red]{probe.outcome}[/]",
             sees,
             f"{probe.seconds:.1f}",
             "?" if probe.tokens is None else str(probe.tokens),
             cost if probe.dollars is None else f"{probe.dollars:.4f}",
-            escape(tame(probe.note)[:160]),
         )
     wide_console().print(table)
+    for probe in probes:
+        said = tame(probe.note)
+        if said:
+            # Below the table and not by it: neither is cut to a column's width.
+            short = said if len(said) <= LONGEST_NOTE else said[: LONGEST_NOTE - 4] + " ..."
+            typer.echo(f"{tame(probe.model)}: {short}")

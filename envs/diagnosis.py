@@ -7,13 +7,14 @@ import platform
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from ..core.files import cache_folder
+from ..models.probe import ProbeQuestion
 
 EXTRAS = {
     "openai": ("openai:", "openai"),
@@ -72,6 +73,27 @@ def diagnose() -> list[Check]:
     return checks
 
 
+def road_questions() -> list[ProbeQuestion]:
+    """Return a road with a person close ahead and a free one: one question, opposite answers.
+
+    For models that read road scenes and nothing else; empty where none can be drawn.
+    """
+    found: list[ProbeQuestion] = []
+    for concepts, about in (
+        (["pedestrian", "near"], "a road with a person close ahead"),
+        (["light_green"], "a free road with a green light"),
+    ):
+        try:
+            prepared = _prepared(concepts)
+        except Exception:
+            return []
+        # The letters too must be the same: else always the first option might be right twice.
+        question = found[0].question if found else prepared.question
+        right = frozenset(prepared.truth.accepted)
+        found.append(ProbeQuestion(prepared.picture, question, right, about))
+    return found
+
+
 def _tried(name: str, look: Callable[[], str]) -> Check:
     try:
         return Check(name, True, look())
@@ -79,12 +101,12 @@ def _tried(name: str, look: Callable[[], str]) -> Check:
         return Check(name, False, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
 
 
-def _prepared() -> Any:
+def _prepared(concepts: Sequence[str] = ("cone", "near")) -> Any:
     from .registry import make_domain
     from .trials import make_renderer, prepare_trial
 
     domain: Any = make_domain("VLMFail-Driving-v0")
-    candidate = domain.space.from_json(["cone", "near"])
+    candidate = domain.space.from_json(list(concepts))
     prepared = prepare_trial(domain, make_renderer(domain, "embree"), candidate, 0, 0)
     if prepared.picture is None:
         raise RuntimeError(prepared.note)

@@ -20,6 +20,9 @@ _ADDRESS = re.compile(
 
 THINKING = ("none", "minimal", "low", "medium", "high")
 
+LEVELS_ONLY = ("openai",)
+"""Prefixes whose services take no number of thinking tokens."""
+
 LONGEST_SPEC = 8192
 """Characters of a spec: it is kept in every record and repeated in texts."""
 
@@ -235,7 +238,10 @@ def _variable(text: str) -> str:
 
 
 _READERS: dict[str, Any] = {
-    "thinking": (_thinking, "one of " + ", ".join(THINKING) + ", or a number of tokens"),
+    "thinking": (
+        _thinking,
+        "one of " + ", ".join(THINKING) + ", or a number of tokens where the model takes one",
+    ),
     "max_tokens": _number(1, whole=True),
     "temperature": _number(0, 2),
     "top_p": _number(0, 1),
@@ -290,7 +296,7 @@ def parse_spec(text: str) -> ModelSpec:
             f"model {name}: what follows '@' looks like an address without its scheme: write "
             "MODEL@http://HOST:PORT/v1"
         )
-    values = _read_options(name, query)
+    values = _read_options(name, query, prefix)
     if mark and not values:
         raise UsageError(
             f"model {name}: after '?' options are expected, for example ?max_tokens=1024"
@@ -298,7 +304,7 @@ def parse_spec(text: str) -> ModelSpec:
     return ModelSpec(text, prefix, model, base_url, **values)
 
 
-def _read_options(model: str, query: str) -> dict[str, Any]:
+def _read_options(model: str, query: str, prefix: str) -> dict[str, Any]:
     try:
         pairs = parse_qsl(query, keep_blank_values=True, errors="strict")
     except ValueError as error:
@@ -312,6 +318,8 @@ def _read_options(model: str, query: str) -> dict[str, Any]:
         if name in values:
             raise UsageError(f"model {model}: option {name} is given twice")
         read, expected = _READERS[name]
+        if name == "thinking" and prefix in LEVELS_ONLY:
+            expected = "one of " + ", ".join(THINKING)
         try:
             values[name] = read(value)
         except (ValueError, OverflowError, RecursionError) as error:

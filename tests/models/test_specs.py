@@ -181,3 +181,12 @@ def test_texts_about_a_model_name_it_without_its_options():
     with pytest.raises(UsageError, match="has no option 'extra_body'") as caught:
         spec.check_options(("timeout",))
     assert len(str(caught.value)) < 200
+
+
+def test_a_refused_thinking_names_what_this_provider_takes():
+    with pytest.raises(UsageError) as levels:
+        parse_spec("openai:m?thinking=lo")
+    assert "low, medium, high, got 'lo'" in str(levels.value)
+    assert "tokens" not in str(levels.value)
+    with pytest.raises(UsageError, match="or a number of tokens where the model takes one"):
+        parse_spec("anthropic:m?thinking=lo")
