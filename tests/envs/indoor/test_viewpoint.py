@@ -58,7 +58,7 @@ def projected(camera: Camera, box: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return pixels, depth
 
 
-def within(camera: Camera, box: np.ndarray, slack: float = 4.0) -> bool:
+def within(camera: Camera, box: np.ndarray, slack: float = 12.0) -> bool:
     pixels, depth = projected(camera, box)
     size = (camera.width, camera.height)
     return bool(
