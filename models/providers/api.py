@@ -293,10 +293,10 @@ class ApiVLM:
         costs = [self._cost(words) for words in replies]
         if not costs:
             known = 0 if attempts.unsure == 0 else None
-            free = 0.0 if known == 0 and (self.priced or not attempts.requests) else None
-            return Usage(attempts.requests, known, known, free)
+            free = 0.0 if known == 0 and (self.priced or not attempts.sent) else None
+            return Usage(attempts.sent, known, known, free)
         return Usage(
-            attempts.requests,
+            attempts.sent,
             _added(cost.input_tokens for cost in costs),
             _added(cost.output_tokens for cost in costs),
             _added(cost.dollars for cost in costs),
@@ -318,11 +318,11 @@ class ApiVLM:
 
     @staticmethod
     def _settle(ledger: Ledger, usage: Usage, attempts: Attempts, *, recorded: bool) -> None:
-        if attempts.requests:
+        if attempts.sent:
             # A trial of unknown cost counts as one unknown by itself.
             known = usage.input_tokens is not None
             unsure = attempts.unsure if known else max(0, attempts.unsure - 1)
-            ledger.add(usage, reserved=attempts.requests, recorded=recorded, unsure=unsure)
+            ledger.add(usage, reserved=attempts.reserved, recorded=recorded, unsure=unsure)
         else:
             ledger.release()
 

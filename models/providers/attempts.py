@@ -56,7 +56,10 @@ class Attempts:
     """What was sent for one trial, and what came back.
 
     Attributes:
-        requests: Requests that went out.
+        requests: Requests that were tried.
+        unsent: Those among them of which certainly nothing went out.
+        reserved: Requests that were reserved for it; what was reserved for one that did not go
+            out serves the next.
         faults: Those that brought no reply.
         unsure: Requests of which nobody knows whether they were billed: cut off or out of time.
         parameters: What the last request sent.
@@ -66,12 +69,19 @@ class Attempts:
     """
 
     requests: int = 0
+    unsent: int = 0
+    reserved: int = 1
     faults: list[Fault] = field(default_factory=list)
     unsure: int = 0
     parameters: Mapping[str, Any] = field(default_factory=dict)
     raw: dict[str, Any] | None = None
     words: Words | None = None
     billed: list[Words] = field(default_factory=list)
+
+    @property
+    def sent(self) -> int:
+        """Requests that went out, or may have."""
+        return self.requests - self.unsent
 
     def count(self, *kinds: str) -> int:
         """Return how many attempts failed in one of these ways."""
@@ -159,11 +169,13 @@ async def ask(
             with state:
                 async with endpoint.limiter.slot(max(0.0, spec.patience - patience)) as waited:
                     patience += waited
-                    if attempts.requests and not ledger.reserve_retry():
+                    spare = attempts.reserved > attempts.sent
+                    if not spare and not ledger.reserve_retry():
                         _stop_the_run(spec, adapter, endpoint, attempts.faults[-1], tried())
                         why = ledger.exhausted or "a cap is reached"
                         said = attempts.faults[-1].text[:200]
                         raise CapReachedError(f"{why}; the last one brought: {said}")
+                    attempts.reserved += not spare
                     attempts.requests += 1
                     await _attempt(
                         adapter, spec, endpoint, client, prompt, pictures, attempts, seed
@@ -225,6 +237,7 @@ async def _attempt(
         endpoint.reached = True
     elif not fault.sent:
         attempts.unsure -= 1
+        attempts.unsent += 1
     attempts.faults.append(fault)
     if fault.kind == "filtered":
         endpoint.reached = True
