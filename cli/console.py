@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from ..agents.progress import Progress
 
 
+STEADY_SHARE = 0.05
+"""Share of the budget that must have been drawn before the time left is told."""
+
+STEADY_SECONDS = 20.0
+"""Seconds of steady drawing before it is told."""
+
+
 def emit(value: Any) -> None:
     """Print one strict JSON object on stdout, whatever the terminal's encoding."""
     from ..runs.store import dump_json, to_plain
@@ -142,6 +149,7 @@ class SearchProgress:
             transient=True,
             disable=not console.is_terminal,
         )
+        self._since: Progress | None = None
         self._task = self._bar.add_task("searching", total=None, found="starting")
 
     def __enter__(self) -> SearchProgress:
@@ -155,7 +163,9 @@ class SearchProgress:
 
     def __call__(self, state: Progress) -> None:
         """Show a search's state."""
-        found = f"{state.calls}/{state.budget} trials · {describe(state)}"
+        if self._since is None and state.calls > state.resumed:
+            self._since = state
+        found = f"{state.calls}/{state.budget} trials · {describe(state, self._since)}"
         self._bar.update(self._task, completed=state.calls, total=state.budget, found=found)
         self._say(found)
 
@@ -172,15 +182,21 @@ class SearchProgress:
             self._lines.say(text)
 
 
-def describe(state: Progress) -> str:
-    """Return a search's state in words."""
+def describe(state: Progress, since: Progress | None = None) -> str:
+    """Return a search's state in words.
+
+    Args:
+        state: The state.
+        since: The state after the first batch, when kernels were compiled and connections stood:
+            what is left is judged by what was drawn since then, once that is enough.
+    """
     rate = f"{100 * state.failures / state.n:.0f} % fail" if state.n else "no data yet"
     modes = f"{state.modes} {'mode' if state.modes == 1 else 'modes'}"
-    drawn = state.calls - state.resumed
-    if drawn <= 0:
+    drawn = 0 if since is None else state.calls - since.calls
+    steady = 0.0 if since is None else state.seconds - since.seconds
+    if drawn < max(1.0, STEADY_SHARE * state.budget) or steady < STEADY_SECONDS:
         return f"{rate} · {modes}"
-    left = state.seconds / drawn * (state.budget - state.calls)
-    minutes, seconds = divmod(round(left), 60)
+    minutes, seconds = divmod(round(steady / drawn * (state.budget - state.calls)), 60)
     return f"{rate} · {modes} · {minutes}:{seconds:02d} left"
 
 

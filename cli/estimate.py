@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..models.prices import BUILT_IN
+from ..models.specs import ModelSpec
 from .console import emit, facts, pairs, reserved_stdout
 
 if TYPE_CHECKING:
     from ..analysis.estimate import Estimate
+
+UNPRICED = "no price is known"
 
 
 def estimate(
@@ -49,11 +56,27 @@ def estimate(
             concurrency=concurrency,
             seed=seed,
         )
+    close = _priced_like(made) if found.price == UNPRICED else []
+    if close:
+        found = replace(found, price=f"{UNPRICED}: did you mean {', '.join(close)}?")
     if as_json:
         emit({"env": env, "model": model, "budget": budget, **found.to_json()})
     else:
         facts({"env": env, "model": model, "trials": budget, **_rows(found)})
     return 0
+
+
+def _priced_like(model: Any) -> list[str]:
+    """Return priced names of the same service that are like the model's, the most like first.
+
+    Another server's models may be called anything.
+    """
+    spec = getattr(model, "spec", None)
+    if not isinstance(spec, ModelSpec) or spec.base_url is not None:
+        return []
+    rows = json.loads(BUILT_IN.read_text(encoding="utf-8"))["prices"]
+    names = sorted({row["model"] for row in rows if row["provider"] == spec.prefix})
+    return difflib.get_close_matches(spec.model, names, n=3, cutoff=0.6)
 
 
 def _rows(found: Estimate) -> dict[str, str]:

@@ -20,9 +20,32 @@ def state(**changes):
 
 
 def test_describe_says_rate_modes_and_time_left():
-    assert describe(state()) == "25 % fail · 1 mode · 0:30 left"
-    assert describe(state(n=0, failures=0, modes=0)) == "no data yet · 0 modes · 0:30 left"
-    assert describe(state(resumed=40)) == "25 % fail · 1 mode", "nothing drawn yet: no guess"
+    first = state(calls=8, seconds=60.0)
+    steady = state(calls=40, seconds=92.0)
+    assert describe(steady, first) == "25 % fail · 1 mode · 1:00 left", "one a second since then"
+    none = state(n=0, failures=0, modes=0, seconds=92.0)
+    assert describe(none, first) == "no data yet · 0 modes · 1:00 left"
+
+
+def test_no_time_is_told_that_is_only_guessed():
+    first = state(calls=40, budget=1000, seconds=80.0)
+    for early in (
+        first,
+        state(calls=89, budget=1000, seconds=200.0),
+        state(calls=500, budget=1000, seconds=99.0),
+    ):
+        assert describe(early, first) == "25 % fail · 1 mode"
+    assert describe(state(calls=90, budget=1000, seconds=130.0), first).endswith("15:10 left")
+    assert describe(state()) == "25 % fail · 1 mode"
+
+
+def test_what_a_resumed_search_took_from_its_folder_is_not_its_pace():
+    screen = Console(file=io.StringIO(), force_terminal=True, width=120)
+    with SearchProgress(screen) as bar:
+        for calls, seconds in ((8, 0.1), (500, 1.0), (540, 31.0), (600, 91.0)):
+            bar(state(calls=calls, budget=1000, seconds=seconds, resumed=min(calls, 500)))
+        bar._bar.refresh()
+    assert "6:40 left" in screen.file.getvalue(), "60 a minute since the first batch of its own"
 
 
 def test_without_a_terminal_there_is_a_plain_line_now_and_then(monkeypatch, capsys):

@@ -60,6 +60,15 @@ def test_a_known_model_is_estimated_from_the_table(cli, monkeypatch):
     assert "price table" in data["price"]
 
 
+def test_a_mistyped_model_without_a_price_is_told_the_nearest_ones(cli, monkeypatch):
+    monkeypatch.delenv("VLMFAIL_PRICES", raising=False)
+    data = json.loads(cli("estimate", TOY, "--model", "openai:gpt-5-mni", "--json").out)
+    assert data["price"].startswith("no price is known: did you mean gpt-5-mini")
+    assert data["dollars"] is None
+    own = cli("estimate", TOY, "--model", "openai:gpt-5-mni@http://127.0.0.1:9/v1", "--json")
+    assert json.loads(own.out)["price"] == "no price is known", "its server may call it anything"
+
+
 def test_a_local_model_costs_nothing(cli):
     data = json.loads(cli("estimate", TOY, "--budget", "10", "--json").out)
     assert (data["requests"], data["dollars"]) == (0, 0.0)
