@@ -132,8 +132,10 @@ class _Session:
         except BaseException as error:
             response.raw.close()
             if type(error).__name__ in CUT:
-                raise cut_off(error) from None  # type: ignore[arg-type]
+                raise cut_off(str(error)) from None
             raise
+        if response.raw.length_remaining:
+            raise cut_off(f"{response.raw.length_remaining} bytes are missing")
         headers = response.headers
         return type(response)(response.url, response.status_code, headers, _Whole(bytes(body)))
 

@@ -41,9 +41,9 @@ class UnreadableReplyError(Exception):
     """A reply that is no JSON, cut short, or compressed in a way that nobody asked for."""
 
 
-def cut_off(error: Exception) -> UnreadableReplyError:
+def cut_off(said: str) -> UnreadableReplyError:
     """Return what to raise for a connection that ended within a reply's body."""
-    return UnreadableReplyError(f"the reply was cut: {tamed(str(error), 200)}")
+    return UnreadableReplyError(f"the reply was cut: {tamed(said, 200)}")
 
 
 class Decoder:
@@ -115,7 +115,8 @@ def bounded_client(kind: Any) -> Any:
 
             Raises:
                 ReplyTooLargeError: The connection is closed then.
-                UnreadableReplyError: When the body ends too early or cannot be decoded.
+                UnreadableReplyError: When the body ends too early or, in a good reply, cannot be
+                    decoded.
             """
             request.headers["Accept-Encoding"] = ENCODINGS
             timeouts = request.extensions.get("timeout", {})
@@ -123,12 +124,16 @@ def bounded_client(kind: Any) -> Any:
             response = await super().send(request, stream=True, **options)
             try:
                 body = await _whole(response)
+            except UnreadableReplyError as error:
+                if response.status_code < 400:
+                    raise
+                body = json.dumps({"error": {"message": str(error)}}).encode()  # the status counts
             except Exception as error:
                 kinds = {base.__name__ for base in type(error).__mro__}
                 if "TransportError" not in kinds or "TimeoutException" in kinds:
                     raise
                 # Without its cause, by which it would pass for a server that is not there.
-                raise cut_off(error) from None
+                raise cut_off(str(error)) from None
             finally:
                 await response.aclose()
             plain = type(response)(
@@ -167,15 +172,15 @@ async def _whole(response: Any) -> bytes:
 
 
 def told(body: bytes) -> bytes:
-    """Return an error's body, as text where it is JSON that breaks whoever parses it.
+    """Return an error's body, as words in JSON where it breaks whoever parses it.
 
-    The SDKs expect JSON or none; over what is too deep they lose the status.
+    The SDKs expect JSON or other text; over what is too deep or no text they lose the status.
     """
     try:
         json.loads(body)
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except json.JSONDecodeError:
         return body
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # bytes that are no text among them
         message = tamed(body[:8000].decode("utf-8", "replace"))
         return json.dumps({"error": {"message": message}}).encode()
     return body
