@@ -155,6 +155,7 @@ class Ledger:
         recorded: bool = True,
         unsure: int = 0,
         unpriced: int = 0,
+        among: int = 1,
     ) -> None:
         """Count the usage of a finished trial.
 
@@ -165,6 +166,8 @@ class Ledger:
             recorded: Whether a trial's record keeps it; what none keeps is in `unrecorded`.
             unsure: Requests beside it of which nobody knows whether they were billed.
             unpriced: Trials in it whose tokens are known and whose price is not.
+            among: Requests of known cost that it is the sum of; each is taken to have cost their
+                mean.
         """
         with self._settled:
             settled = usage.requests if reserved is None else reserved
@@ -183,8 +186,10 @@ class Ledger:
             if settled:  # each by itself: a service may tell tokens that nothing is priced by
                 self._known["tokens"] |= not usage.requests or None not in known
                 self._known["$"] |= not usage.requests or usage.dollars is not None
-            self._dearest_tokens = max(self._dearest_tokens, tokens)
-            self._dearest_dollars = max(self._dearest_dollars, usage.dollars or 0.0)
+            among = max(1, among)
+            self._dearest_tokens = max(self._dearest_tokens, -(-tokens // among))
+            each = (usage.dollars or 0.0) / among
+            self._dearest_dollars = max(self._dearest_dollars, each)
             if not recorded:
                 self._unrecorded = self._unrecorded.with_trial(usage, unsure)
                 silent = usage.requests > 0 and usage.dollars is None and None not in known

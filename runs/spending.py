@@ -48,6 +48,7 @@ class SpendingLedger(Protocol):
         recorded: bool = True,
         unsure: int = 0,
         unpriced: int = 0,
+        among: int = 1,
     ) -> None:
         """Count a cost."""
         ...
@@ -94,7 +95,14 @@ def load_spent(store: RunStore, ledger: SpendingLedger) -> None:
     cut = unrecorded(store)
     if cut.requests:
         usage = Usage(cut.requests, cut.tokens, 0, cut.dollars)
-        ledger.add(usage, reserved=0, recorded=False, unsure=cut.unknown, unpriced=cut.unpriced)
+        ledger.add(
+            usage,
+            reserved=0,
+            recorded=False,
+            unsure=cut.unknown,
+            unpriced=cut.unpriced,
+            among=cut.requests - cut.unknown,
+        )
 
 
 def write_ahead(store: RunStore, ledger: SpendingLedger, lock: threading.Lock) -> None:

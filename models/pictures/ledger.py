@@ -44,11 +44,14 @@ class PictureLedger(Ledger):
         recorded: bool = True,
         unsure: int = 0,
         unpriced: int = 0,
+        among: int = 1,
     ) -> None:
         """As `Ledger.add`, of what no record keeps."""
         with self._usages_lock:
             self._usages.append(usage)
-        self.inner.add(usage, reserved, recorded=False, unsure=unsure, unpriced=unpriced)
+        self.inner.add(
+            usage, reserved, recorded=False, unsure=unsure, unpriced=unpriced, among=among
+        )
 
     @property
     def exhausted(self) -> str | None:

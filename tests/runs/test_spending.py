@@ -6,7 +6,7 @@ import pytest
 
 from vlmfail.core import Trial, TrialRecord, Usage
 from vlmfail.core.outcomes import Outcome
-from vlmfail.models.spending import Ledger
+from vlmfail.models.spending import Caps, Ledger
 from vlmfail.runs.spending import (
     Unrecorded,
     keep_deleted,
@@ -84,3 +84,25 @@ def test_deleted_trials_keep_that_their_price_is_unknown(store):
 def test_what_older_versions_wrote_is_read(store):
     store.set_meta("spent_unrecorded", '{"requests": 2, "tokens": 5, "dollars": 0.5, "unknown": 1}')
     assert unrecorded(store) == Unrecorded(2, 5, 0.5, 1)
+
+
+@pytest.mark.parametrize("unknown", [0, 2])
+def test_cut_off_trials_are_no_one_dear_request(tmp_path, unknown):
+    store = make_run(tmp_path / "none", []).store
+    ledger = Ledger()
+    for _ in range(8):
+        ledger.add(Usage(1, 900, 100, 0.01), recorded=False)
+    for _ in range(unknown):
+        ledger.add(SILENT, recorded=False)
+    keep_spent(store, ledger)
+    taken = 8000 + 1500 * unknown
+    for caps, room in [
+        (Caps(max_total_tokens=taken + 1500), True),
+        (Caps(max_total_tokens=taken + 1499), False),
+        (Caps(max_dollars=(taken + 1501) / 1e5), True),
+        (Caps(max_dollars=(taken + 1499) / 1e5), False),
+    ]:
+        again = Ledger(caps)
+        load_spent(store, again)
+        assert again.reserve() is room, again.exhausted
+    store.close()
