@@ -22,7 +22,7 @@ from .envs.options import EnvOptions
 from .envs.registry import domain_options, make_domain, make_env
 from .models.registry import identity, make_model
 from .models.spending import Caps
-from .runs.caps import CAPS, raised_caps
+from .runs.caps import CAPS, raised_caps, store_caps
 from .runs.loggers import make_logger
 from .runs.run import RunData
 from .runs.spending import keep_deleted
@@ -260,6 +260,12 @@ def resume(
     finally:
         run.close()
     if status in ("finished", "space exhausted") and not retry_errors:
+        if any(value is not None for value in higher.values()):  # a re-run of modes keeps to them
+            finished = RunStore.open(source, write=True)
+            try:
+                store_caps(finished, caps)
+            finally:
+                finished.close()
         return Run(RunStore.open(source))
     spec = config["searcher"]["spec"] if agent is None else agent
     if spec is None:

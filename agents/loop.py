@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core import AgentError, Evaluation, Logger, RunFolderError, Tally, UsageError, derive_seed
 from ..envs.failure_env import FailureEnv
-from ..runs.caps import with_caps
+from ..runs.caps import store_caps
 from ..runs.spending import is_unspent, keep_spent, load_spent, write_ahead
 from ..runs.store import LoggedEvaluation, RunStore, to_plain
 from .agent import SearchAgent
@@ -49,14 +49,12 @@ def open_store(path: str, config: Mapping[str, Any]) -> RunStore:
         return RunStore.create(path, config)
     store = RunStore.open(path, write=True)
     try:
-        old = store.config
-        differences = config_differences(old, config)
+        differences = config_differences(store.config, config)
         if differences and is_unspent(store):
             store.begin_anew(config)
             return store
-        if not differences and old.get("caps") != to_plain(config.get("caps")):
-            command = config.get("command") or with_caps(old.get("command"), config["caps"])
-            store.replace_config({**old, "caps": config["caps"], "command": command})
+        if not differences:
+            store_caps(store, to_plain(config.get("caps") or {}), config.get("command"))
     except BaseException:
         store.close()
         raise

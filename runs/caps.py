@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core import UsageError
+from .store import RunStore
 
 CAPS = ("max_requests", "max_total_tokens", "max_dollars")
 
@@ -36,6 +37,20 @@ def raised_caps(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str
             )
         caps[name] = value
     return caps
+
+
+def store_caps(store: RunStore, caps: Mapping[str, Any], command: str | None = None) -> None:
+    """Make these caps the run's own, if they are not.
+
+    Args:
+        store: The run, open for writing.
+        caps: All three caps.
+        command: The command line that set them; by default the run's own with these caps in it.
+    """
+    old = store.config
+    if (old.get("caps") or {}) != caps:
+        command = command or with_caps(old.get("command"), caps)
+        store.replace_config({**old, "caps": dict(caps), "command": command})
 
 
 def with_caps(command: str | None, caps: Mapping[str, Any]) -> str | None:

@@ -66,6 +66,16 @@ def test_resume_raises_a_cap_as_its_message_says(cli, toy):
         assert server.count == 60
 
 
+def test_a_finished_run_takes_a_higher_cap_for_its_re_run(cli, toy):
+    with ProviderServer(Answer("ANSWER: A")) as server:
+        toy(server, "--max-requests", 65)
+        assert server.count == 60
+        capped = cli("resume", "r", "--confirm", "--no-report", "--json")
+        assert (capped.code, server.count) == (0, 65)
+        cli("resume", "r", "--confirm", "--max-requests", 80, "--no-report", "--json")
+        assert server.count == 80
+
+
 def test_a_cap_that_is_too_low_copies_nothing(cli, toy, tmp_path):
     with ProviderServer(Answer("ANSWER: A")) as server:
         toy(server, "--max-requests", 10)
