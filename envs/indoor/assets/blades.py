@@ -10,6 +10,7 @@ import numpy as np
 from ....rendering.mesh import Material, Mesh
 from ....rendering.shapes.primitives import (
     Colour,
+    bands,
     cylinder,
     disc,
     extrude,
@@ -22,12 +23,15 @@ from .parts import BLACK, STEEL, Anchors, Builders, Place, lying
 STEEL_DENSITY, HANDLE_DENSITY = 7800.0, 1400.0  # kg/m^3; riveted plastic scales
 
 KNIVES: tuple[tuple[float, float, Colour], ...] = (
-    (0.22, 0.050, (0.07, 0.065, 0.065)),
-    (0.205, 0.048, (0.24, 0.11, 0.05)),
+    (0.22, 0.054, (0.07, 0.065, 0.065)),
+    (0.205, 0.052, (0.15, 0.07, 0.035)),
 )
 """Length and depth of the blade, m; colour of the handle."""
 
-_HANDLE = 0.13
+_HANDLE = 0.145
+_POINT = 0.036  # m: how far the point lies below the back
+_FLANK: Colour = (0.30, 0.31, 0.33)  # the narrow sides of a blade, seen against the light
+_DARK_STEEL: Colour = (0.24, 0.25, 0.27)
 _SCALE, _TANG, _PLATE = 0.0075, 0.003, 0.0022  # m: thickness of a scale, the tang, the blade
 _LEVEL = _SCALE + _TANG / 2  # height of the blade's middle plane
 
@@ -42,11 +46,12 @@ def _knife_parts(variant: int) -> tuple[tuple[Mesh, float], ...]:
         (-0.014, back - 0.012),
         (-0.010, back),
         (0.55 * length, back),
-        (0.82 * length, back - 0.006),
-        (0.94 * length, back - 0.014),
-        (length, back - 0.026),
-        (0.90 * length, edge + 0.013),
-        (0.75 * length, edge + 0.005),
+        (0.72 * length, back - 0.006),
+        (0.86 * length, back - 0.016),
+        (length, back - _POINT),
+        (0.93 * length, edge + 0.0105),
+        (0.80 * length, edge + 0.005),
+        (0.62 * length, edge + 0.001),
         (0.50 * length, edge),
         (0.0, edge),
         (0.0, back - 0.024),
@@ -54,7 +59,7 @@ def _knife_parts(variant: int) -> tuple[tuple[Mesh, float], ...]:
     ]
     grip = [(-0.012, back - 0.001), (-0.06, back + 0.000), (-_HANDLE + 0.012, back + 0.001),
             (-_HANDLE, back - 0.006), (-_HANDLE, back - 0.026), (-_HANDLE + 0.010, back - 0.031),
-            (-0.085, back - 0.025), (-0.045, back - 0.028), (-0.016, back - 0.026)]  # fmt: skip
+            (-0.095, back - 0.025), (-0.045, back - 0.029), (-0.016, back - 0.026)]  # fmt: skip
     parts = [
         (lying(extrude(outline, _PLATE, STEEL, Material.METAL)).transformed((0, 0, _LEVEL)),
          STEEL_DENSITY),
@@ -65,7 +70,7 @@ def _knife_parts(variant: int) -> tuple[tuple[Mesh, float], ...]:
         scale = lying(extrude(grip, _SCALE, colour, Material.GLOSSY, inset=0.0015))
         parts.append((scale.transformed((0, 0, z)), HANDLE_DENSITY))
     top = 2 * _SCALE + _TANG
-    for x in (-0.030, -0.066, -0.102):
+    for x in (-0.032, -0.073, -0.114):
         rivet = disc(0.0042, 0.001, (x, back - 0.0135, top), STEEL, Material.METAL, 10, (0, 0, 1))
         parts.append((rivet, STEEL_DENSITY))
     return tuple(parts)
@@ -87,7 +92,19 @@ def chef_knife(variant: int) -> Mesh:
     """Return a chef's knife lying flat along +x, its origin under its centre of mass."""
     parts = _knife_parts(variant)
     x, y, _ = centre_of_mass(parts)
-    return Mesh.merge([mesh for mesh, _ in parts]).transformed((-x, -y, 0))
+    _, depth, _ = KNIVES[variant]
+    back = depth * 0.42
+    blade = bands(parts[0][0], 1, [(back - 0.0065, back + 0.001)], _FLANK)
+    blade = bands(blade, 1, [(back - depth - 0.001, back - depth + 0.009)], (0.95, 0.96, 0.97))
+    meshes = [_flanked(blade), *(mesh for mesh, _ in parts[1:])]
+    return Mesh.merge(meshes).transformed((-x, -y, 0))
+
+
+def _flanked(mesh: Mesh, colour: Colour = _FLANK) -> Mesh:
+    """Return a flat thing whose narrow sides are dark: its outline shows on pale stone."""
+    colours = mesh.colours.copy()
+    colours[np.abs(mesh.normals[:, :, 2]).mean(axis=1) < 0.5] = colour
+    return Mesh(mesh.vertices, mesh.faces, colours, mesh.materials, mesh.normals)
 
 
 def _knife_points(variant: int) -> dict[str, Place]:
@@ -95,7 +112,7 @@ def _knife_points(variant: int) -> dict[str, Place]:
     x, y, _ = centre_of_mass(_knife_parts(variant))
     back = depth * 0.42 - y
     return {
-        "tip": (length - x, back - 0.026, _LEVEL),
+        "tip": (length - x, back - _POINT, _LEVEL),
         "heel": (-x, back - depth, _LEVEL),
         "handle_end": (-_HANDLE - x, back - 0.016, _LEVEL),
     }
@@ -107,6 +124,7 @@ BLOCKS: tuple[tuple[Colour, Colour], ...] = (
     ((0.82, 0.66, 0.44), (0.52, 0.08, 0.07)),
 )
 """Colour of the wood, of the handles."""
+
 
 _TILT = np.radians(32)  # of the block's slots from the vertical, towards +x
 
@@ -177,15 +195,21 @@ def _half(colour: Colour, side: float) -> Mesh:
     s = side
     blade = [
         (-0.030, -0.004 * s),
-        (-0.030, 0.006 * s),
-        (0.0, 0.011 * s),
-        (0.02, 0.013 * s),
-        (0.135, 0.000 * s),
-        (0.138, -0.003 * s),
-        (0.02, -0.008 * s),
-        (0.0, -0.008 * s),
+        (-0.030, 0.007 * s),
+        (0.0, 0.013 * s),
+        (0.02, 0.015 * s),
+        (0.100, 0.008 * s),
+        (0.158, 0.000 * s),
+        (0.162, -0.003 * s),
+        (0.02, -0.009 * s),
+        (0.0, -0.009 * s),
     ]
-    steel = lying(extrude(blade, 0.0024, STEEL, Material.METAL))
+    steel = lying(extrude(blade, 0.0030, STEEL, Material.METAL))
+    # The ground edge is bright, the back dark: so it shows on pale and on dark stone.
+    low, high = sorted((0.0075 * s, 0.0170 * s))
+    steel = _flanked(bands(steel, 1, [(low, high)], _DARK_STEEL), _DARK_STEEL)
+    spine = sweep([(0.018, 0.0125 * s, 0.0018), (0.10, 0.0062 * s, 0.0018), (0.156, 0.0, 0.0016)],
+                  [0.0022, 0.0020, 0.0010], _DARK_STEEL, Material.METAL, sides=5)  # fmt: skip
     turn = np.linspace(0, 2 * np.pi, 22, endpoint=False)
     middle = np.array([-0.098, -0.012 * s])
     ring = np.stack(
@@ -199,7 +223,7 @@ def _half(colour: Colour, side: float) -> Mesh:
         (-0.070, -0.010 * s, 0),
     ]
     shank = sweep(arm, [0.006, 0.0075, 0.0078, 0.007], colour, Material.GLOSSY, sides=8)
-    return Mesh.merge([steel, loop, shank.transformed(scale=(1, 1, 0.8))])
+    return Mesh.merge([steel, spine, loop, shank.transformed(scale=(1, 1, 0.8))])
 
 
 BUILDERS: Builders = {
