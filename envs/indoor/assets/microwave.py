@@ -19,11 +19,14 @@ from ....rendering.shapes.primitives import (
 from .parts import BLACK, STEEL, WHITE, Anchors, Builders, Place, generator
 
 OVENS: tuple[tuple[Colour, Colour, Colour, Colour, float], ...] = (
-    ((0.70, 0.71, 0.73), (0.09, 0.09, 0.10), (0.93, 0.93, 0.92), (0.80, 0.26, 0.06), 1.0),
-    ((0.085, 0.085, 0.09), (0.13, 0.13, 0.14), (0.20, 0.42, 0.75), (0.88, 0.62, 0.20), 1.0),
-    ((0.92, 0.92, 0.91), (0.16, 0.16, 0.17), (0.85, 0.25, 0.18), (0.93, 0.80, 0.42), -1.0),
+    ((0.70, 0.71, 0.73), (0.09, 0.09, 0.10), (0.93, 0.93, 0.92), (0.80, 0.26, 0.06), -1.0),
+    ((0.085, 0.085, 0.09), (0.13, 0.13, 0.14), (0.20, 0.42, 0.75), (0.88, 0.62, 0.20), -1.0),
+    ((0.92, 0.92, 0.91), (0.16, 0.16, 0.17), (0.85, 0.25, 0.18), (0.93, 0.80, 0.42), 1.0),
 )
-"""Colour of the body, of the control panel, of the bowl, of the food; side of the hinge (y)."""
+"""Colour of the body, of the control panel, of the bowl, of the food; side of the hinge (y).
+
+Most ovens open to the left of who stands before them: that is -y.
+"""
 
 _DEPTH, _WIDTH, _HEIGHT = 0.36, 0.48, 0.28
 _FRONT = 0.15  # m: x of the body's front, before which the door closes
@@ -199,6 +202,7 @@ def _points(variant: int) -> dict[str, Place]:
     hinge = s * (_WIDTH / 2 - _DOOR)
     return {
         "bowl": (x, s * y, _FLOOR + 0.014 + _BOWL_HEIGHT + 0.010),
+        "mouth": (_FRONT + 0.003, s * 0.5 * (_INNER + _OUTER), _FLOOR),
         "hinge": (_FRONT, hinge, 0.5 * _HEIGHT),
         "door_end": (_FRONT + _OUTER - _INNER + 0.028, hinge, 0.5 * _HEIGHT),
     }
