@@ -25,6 +25,7 @@ _RIPPLE = 0.05  # of a puddle's normal: what it mirrors is seen to be mirrored
 _PANE_X, _PANE_Y, _PANE_WIDE, _PANE_LOW, _PANE_HIGH = -0.72, 0.69, 0.16, -0.30, 0.42
 _PANE_BRIGHT = 0.35
 _FLAME_GAIN, _CORE_GAIN = 5.0, 7.0
+_WALL_DARK, _WALL_BRIGHT = 0.62, 0.13  # of a curved wall of glass: its outline, the line inside it
 
 
 @kernel
@@ -46,6 +47,26 @@ def _wavy(cloud: F32, normal: _RGB, x: float, y: float, z: float) -> _RGB:
     a = bilinear(cloud, x * 60.0 + 13.0 * z, y * 60.0) - 0.5
     b = bilinear(cloud, x * 60.0 + 171.0, y * 60.0 + 57.0 + 13.0 * z) - 0.5
     return normalised(normal[0] + _RIPPLE * a, normal[1] + _RIPPLE * b, normal[2])
+
+
+@kernel
+def _rim(slope: float, nz: float, away: float, rest: float) -> tuple[float, float]:
+    """Return how much a liquid shines where it is curved, and what it takes of the light below.
+
+    The far rim of a puddle mirrors lamps and window, the near one bends away what lies below; a
+    run down a front has a bright middle and dark sides.
+
+    Args:
+        slope: One less the upward part of its normal.
+        nz: Upward part of its normal.
+        away: Level part of its normal along the ray: positive where it slopes away.
+        rest: One less the cosine between ray and normal.
+    """
+    rim = smoothstep(0.005, 0.09, slope)
+    if nz < 0.5:
+        return 0.10 + 0.50 * smoothstep(0.16, 0.04, rest), 0.15 + 0.5 * smoothstep(0.10, 0.5, rest)
+    far = smoothstep(-0.15, 0.10, away)
+    return rim * (0.12 + 0.50 * far), rim * (0.60 - 0.40 * far)
 
 
 @kernel
@@ -191,7 +212,9 @@ def overlay(
             if material == _LIQUID:  # its surface stands for all of it, too
                 continue
             nx, ny, nz = -nx, -ny, -nz
+        shine, taken = 0.0, 0.0
         if material == _LIQUID:
+            shine, taken = _rim(1.0 - abs(nz), nz, nx * dx + ny * dy, 1.0 - abs(turned))
             nx, ny, nz = _wavy(cloud, (nx, ny, nz), x, y, z)
         turned = nx * dx + ny * dy + nz * dz
         rest = 1.0 - min(abs(turned), 1.0)
@@ -202,7 +225,9 @@ def overlay(
             red, green, blue = surroundings(light, image[0], image[1], image[2])
             red, green, blue = 0.5 * red, 0.5 * green, 0.5 * blue
         if material == _LIQUID:
-            share = 0.03 + 0.97 * square * square
+            # Waves show more sky in water than a level mirror would; coffee must stay dark.
+            clear = smoothstep(0.05, 0.30, colour[0])
+            share = 0.03 + 0.04 * clear + 0.90 * square * rest * (rest + (1.0 - rest) * clear)
         else:
             share = 0.045 + 0.955 * square * square * rest
         for k in range(len(lamps)):
@@ -221,17 +246,24 @@ def overlay(
                 window *= smoothstep(0.02, 0.04, abs(beside))  # its bar
                 window *= smoothstep(_PANE_LOW - 0.06, _PANE_LOW, image[2])
                 window *= smoothstep(_PANE_HIGH + 0.06, _PANE_HIGH, image[2])
+        outline, line = 0.0, 0.0
+        if table.curved[f]:
+            outline = _WALL_DARK * smoothstep(0.42, 0.80, rest)
+            line = _WALL_BRIGHT * smoothstep(0.14, 0.26, rest) * smoothstep(0.46, 0.34, rest)
         for k in range(3):
             image_k = red if k == 0 else green if k == 1 else blue
             added[i, k] += left[i, k] * share * image_k
             if material == _LIQUID:
                 # As dark as its colour looks: water wets the ground, coffee covers it.
                 through = math.sqrt(max(float(colour[k]), 0.0))
-                own = 0.35 * (1.0 - through) * colour[k] * lit[k]
-                added[i, k] += left[i, k] * (1.0 - share) * own
-                left[i, k] *= (1.0 - share) * through
+                own = 0.35 * (1.0 - through) * colour[k]
+                # A dark liquid is thin at its rim: there it shows its hue.
+                thin = 1.0 - through
+                own += shine * through * (0.8 + 2.6 * thin * thin * thin)
+                added[i, k] += left[i, k] * (1.0 - share) * own * lit[k]
+                left[i, k] *= (1.0 - share) * through * (1.0 - taken)
             else:
                 # Seen along a wall of glass, light passes through much of it.
-                added[i, k] += left[i, k] * window * lit[k]
-                through = (0.80 + 0.17 * colour[k]) * (1.0 - 0.55 * square * rest)
-                left[i, k] *= (1.0 - share) * through
+                added[i, k] += left[i, k] * (window + line) * lit[k]
+                through = (0.76 + 0.21 * colour[k]) * (1.0 - 0.55 * square * rest)
+                left[i, k] *= (1.0 - share) * through * (1.0 - outline)

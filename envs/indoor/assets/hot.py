@@ -22,9 +22,13 @@ _STEAM: Colour = (0.99, 0.99, 1.0)
 _SHADED: Colour = (0.72, 0.74, 0.77)
 
 
-def _steam(kind: str, variant: int, height: float, spread: float, count: int) -> Mesh:
-    """Return wisps that rise and puffs that fill them; some in shade, to be seen on white."""
-    random = generator(kind, variant)
+def steam_small(variant: int) -> Mesh:
+    """Return the steam of a mug, 0.25 m tall; its origin is where it leaves the liquid.
+
+    Wisps rise and puffs fill them; some are in shade, to be seen on white.
+    """
+    random = generator("steam_small", variant)
+    height, spread, count = 0.25, 0.045, 3
     parts = []
     t = np.linspace(0.0, 1.0, 9)
     for k in range(count):
@@ -48,14 +52,88 @@ def _steam(kind: str, variant: int, height: float, spread: float, count: int) ->
     return mesh.transformed((0, 0, -float(mesh.bounds[0][2])))
 
 
-def steam_small(variant: int) -> Mesh:
-    """Return the steam of a mug, 0.25 m tall; its origin is where it leaves the liquid."""
-    return _steam("steam_small", variant, 0.25, 0.045, 3)
+def _curl(
+    random: np.random.Generator, length: float, sway: float, turn: float, side: float
+) -> np.ndarray:
+    """Return a path in (across, up) that rises in bends and curls over at its end, `25 x 2`."""
+    t = np.linspace(0.0, 1.0, 25)
+    phase = random.uniform(-0.5, 0.5)
+    heading = side * (sway * np.sin(6.5 * t + phase) + turn * np.clip((t - 0.62) / 0.38, 0, 1) ** 2)
+    step = np.stack([np.sin(heading), np.cos(heading)], 1) * (length / 24)
+    path = np.cumsum(step, axis=0)
+    return np.asarray(path - path[0])
+
+
+def _plume(
+    random: np.random.Generator, path: np.ndarray, thin: float, wide: float, shade: int
+) -> list[Mesh]:
+    """Return a rounded plume: soft puffs along a path, `n x 3`, each lapping over the last."""
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
+    parts = []
+    at, k = 0.0, 0
+    while at <= along[-1]:
+        share = at / along[-1]
+        # It billows out on its way and closes rounded.
+        radius = (thin + (wide - thin) * np.sin(0.5 * np.pi * min(1.25 * share, 1.0))) * (
+            1.0 - 0.35 * max(share - 0.75, 0.0) / 0.25
+        )
+        radius *= random.uniform(0.88, 1.12)
+        centre = [float(np.interp(at, along, path[:, c])) for c in range(3)]
+        grey = _SHADED if (k + shade) % 3 == 0 else _STEAM
+        parts.append(puff([radius, radius, 1.18 * radius], centre, grey))
+        at += 1.12 * radius
+        k += 1
+    return parts
 
 
 def steam_wide(variant: int) -> Mesh:
-    """Return the steam of a bowl or pan, 0.35 m tall."""
-    return _steam("steam_wide", variant, 0.35, 0.13, 4)
+    """Return the steam of a bowl or pan, 0.35 m tall: rounded plumes that curl."""
+    random = generator("steam_wide", variant)
+    parts = []
+    for k, (foot, length) in enumerate(((-0.055, 0.27), (0.008, 0.36), (0.060, 0.24))):
+        side = 1.0 if (k + variant) % 2 else -1.0
+        bend = _curl(random, length, 0.55, 2.0, side)
+        x = 0.03 * (k % 2) + 0.015 * np.sin(np.linspace(0, 5, len(bend)))
+        path = np.stack([x, foot + bend[:, 0], bend[:, 1]], 1)
+        parts += _plume(random, path, 0.021, 0.042, k)
+    return _set(Mesh.merge(parts), 0.35)
+
+
+def _set(mesh: Mesh, height: float) -> Mesh:
+    """Return a cloud stretched to a height and set onto z = 0."""
+    low, high = mesh.bounds
+    mesh = mesh.transformed((0, 0, -float(low[2])))
+    return mesh.transformed(scale=(1.0, 1.0, height / float(high[2] - low[2])))
+
+
+STEAM_OUT = 0.34
+"""How high the steam rises that comes out of an oven, above the oven's inner floor, m."""
+
+
+def steam_front(variant: int) -> Mesh:
+    """Return steam that curls out of an oven's open front, at x >= 0, and rises before it.
+
+    Its origin is in the opening's plane, at the height of the oven's inner floor.
+    """
+    random = generator("steam_front", variant)
+    parts = []
+    starts = ((-0.075, 0.105, 0.29), (0.0, 0.125, 0.33), (0.070, 0.095, 0.26))
+    for k, (foot, level, length) in enumerate(starts):
+        side = 1.0 if (k + variant) % 2 else -1.0
+        bend = _curl(random, length, 0.50, 1.9, side)
+        t = np.linspace(0.0, 1.0, len(bend))
+        # Out under the oven's roof first, then up.
+        x = 0.02 + 0.115 * (1.0 - np.exp(-6.0 * t))
+        z = level + bend[:, 1] * t**0.45
+        path = np.stack([x, foot + bend[:, 0], z], 1)
+        parts += _plume(random, path, 0.022, 0.043, k)
+    mesh = Mesh.merge(parts)
+    low, high = mesh.bounds
+    vertices = mesh.vertices.copy()
+    vertices[:, 0] -= min(float(low[0]), 0.0)
+    bottom, top = float(low[2]), float(high[2])
+    vertices[:, 2] = bottom + (vertices[:, 2] - bottom) * (STEAM_OUT - bottom) / (top - bottom)
+    return Mesh(vertices, mesh.faces, mesh.colours, mesh.materials, mesh.normals)
 
 
 def smoke(variant: int) -> Mesh:
@@ -199,6 +277,7 @@ def _pan_points(_: int) -> dict[str, Place]:
 BUILDERS: Builders = {
     "steam_small": (2, steam_small),
     "steam_wide": (2, steam_wide),
+    "steam_front": (2, steam_front),
     "smoke": (3, smoke),
     "gas_flame": (1, gas_flame),
     "pan": (len(PANS), pan),

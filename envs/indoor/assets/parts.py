@@ -18,7 +18,7 @@ Anchors = dict[str, Callable[[int], dict[str, Place]]]
 WHITE: Colour = (0.94, 0.94, 0.93)
 BLACK: Colour = (0.055, 0.055, 0.06)
 STEEL: Colour = (0.82, 0.83, 0.85)
-GLASS_TINT: Colour = (0.72, 0.88, 0.92)
+GLASS_TINT: Colour = (0.62, 0.86, 0.92)
 GLASS_EDGE: Colour = (0.88, 0.96, 0.97)
 COFFEE: Colour = (0.17, 0.075, 0.025)
 
@@ -98,10 +98,10 @@ def lumpy(
     return np.asarray(p / np.abs(p).max(axis=0) * np.asarray(radii))
 
 
-def pool(outline: npt.ArrayLike, height: float, colour: npt.ArrayLike) -> Mesh:
+def pool(outline: npt.ArrayLike, height: float, colour: npt.ArrayLike, rim: float = 0.016) -> Mesh:
     """Return liquid within an outline, `n x 2`, star-shaped about its middle; z = 0 is the ground.
 
-    Surface tension rounds its rim: that is what catches the light.
+    Surface tension rounds its rim, `rim` wide: that is what catches the light.
     """
     p = np.asarray(outline, dtype=np.float64)
     middle = 0.5 * (p.max(axis=0) + p.min(axis=0))
@@ -109,14 +109,20 @@ def pool(outline: npt.ArrayLike, height: float, colour: npt.ArrayLike) -> Mesh:
     away = p - middle
     reach = np.linalg.norm(away, axis=1, keepdims=True)
     rings = []
-    for inset, level in ((0.0, 0.0004), (0.003, 0.7 * height), (0.010, height)):
+    for inset, level in (
+        (0.0, 0.0004),
+        (0.2 * rim, 0.6 * height),
+        (0.55 * rim, 0.9 * height),
+        (rim, height),
+    ):
         ring = middle + away * np.maximum(1.0 - inset / reach, 0.1)
         rings.append(np.c_[ring, np.full(n, level)])
     vertices = np.concatenate([*rings, [[*middle, height]]])
     k = np.arange(n)
     after = (k + 1) % n
-    faces = [np.stack([k + 2 * n, after + 2 * n, np.full(n, 3 * n)], 1)]
-    for low in (0, n):
+    last = (len(rings) - 1) * n
+    faces = [np.stack([k + last, after + last, np.full(n, last + n)], 1)]
+    for low in range(0, last, n):
         faces.append(np.stack([k + low, after + low, after + low + n], 1))
         faces.append(np.stack([k + low, after + low + n, k + low + n], 1))
     return Mesh.build(vertices, np.concatenate(faces), colour, Material.LIQUID, 70.0)

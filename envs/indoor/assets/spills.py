@@ -12,12 +12,13 @@ from ....rendering.mesh import Material, Mesh
 from ....rendering.shapes.primitives import Colour, ellipsoid, sweep
 from .parts import COFFEE, Builders, generator, lumpy, pool
 
-WATER: Colour = (0.62, 0.74, 0.82)
-_DEEP = 0.0035  # m
-_FALL = 0.15  # m: how far the longest run hangs
+WATER: Colour = (0.57, 0.75, 0.87)
+_DEEP = 0.0045  # m
+WATER_FALL, COFFEE_FALL = 0.30, 0.15
+"""How far the longest run hangs, m: water leads to its puddle on the floor."""
 
 
-def _counter(kind: str, variant: int, colour: Colour) -> Mesh:
+def _counter(kind: str, variant: int, colour: Colour, fall: float) -> Mesh:
     random = generator(kind, variant)
     length = (0.21, 0.25)[variant]
     outline = lumpy(random, (length / 2 + 0.02, 0.10 + 0.02 * variant), 0.13, 48)
@@ -29,10 +30,10 @@ def _counter(kind: str, variant: int, colour: Colour) -> Mesh:
     wide = outline[outline[:, 0] > -1e-6][:, 1]
     parts = [pool(outline, _DEEP, colour)]
     low, high = float(wide.min()) + 0.012, float(wide.max()) - 0.012
-    falls = (_FALL, 0.085, 0.12, 0.055) if variant == 0 else (0.07, 0.11, _FALL, 0.09)
-    for k, fall in enumerate(falls):
-        y = low + (high - low) * (k + 0.25 + 0.5 * random.random()) / len(falls)
-        parts.append(_run(y, fall, colour, random.uniform(0.009, 0.013)))
+    shares = ((1.0, 0.57, 0.80, 0.37), (0.47, 0.73, 1.0, 0.60))[variant]
+    for k, share in enumerate(shares):
+        y = low + (high - low) * (k + 0.25 + 0.5 * random.random()) / len(shares)
+        parts.append(_run(y, share * fall, colour, random.uniform(0.011, 0.015)))
     parts.append(_film(low - 0.01, high + 0.01, variant, random.uniform(0.7, 1.0), colour))
     return Mesh.merge(parts)
 
@@ -56,16 +57,23 @@ def _run(y: float, fall: float, colour: Colour, radius: float) -> Mesh:
     """Return a run over the edge that ends in a drop."""
     z = np.array([_DEEP * 0.8, -0.004, -0.3 * fall, -0.6 * fall, -fall + 0.016, -fall + 0.008,
                   -fall + 0.002, -fall])  # fmt: skip
-    wide = np.array([1.25, 1.2, 0.75, 0.55, 0.5, 0.72, 0.5, 0.1]) * radius
+    wide = np.array([1.25, 1.2, 0.75, 0.6, 0.55, 0.8, 0.55, 0.1]) * radius
     path = np.stack([np.zeros(8), np.zeros(8), z], 1)
     run = sweep(path, wide.tolist(), colour, Material.LIQUID, sides=8)
     return run.transformed((0.004, y, 0.0), scale=(0.36, 1.0, 1.0))
 
 
-def _floor(kind: str, variant: int, size: tuple[float, float], colour: Colour) -> Mesh:
+def _floor(
+    kind: str,
+    variant: int,
+    size: tuple[float, float],
+    colour: Colour,
+    deep: float = _DEEP,
+    rim: float = 0.022,
+) -> Mesh:
     random = generator(kind, variant)
     outline = lumpy(random, (size[0] / 2 - 0.01, size[1] / 2 - 0.01), 0.15, 48)
-    parts = [pool(outline, _DEEP, colour)]
+    parts = [pool(outline, deep, colour, rim)]
     for _ in range(7):  # splashes round it
         angle = random.uniform(0, 2 * np.pi)
         away = random.uniform(1.0, 1.06)
@@ -79,12 +87,12 @@ def _floor(kind: str, variant: int, size: tuple[float, float], colour: Colour) -
 
 def water_counter(variant: int) -> Mesh:
     """Return water that runs from a tipped glass over the worktop's edge."""
-    return _counter("water_counter", variant, WATER)
+    return _counter("water_counter", variant, WATER, WATER_FALL)
 
 
 def coffee_counter(variant: int) -> Mesh:
     """Return coffee that runs over the worktop's edge."""
-    return _counter("coffee_counter", variant, COFFEE)
+    return _counter("coffee_counter", variant, COFFEE, COFFEE_FALL)
 
 
 def water_floor(variant: int) -> Mesh:
@@ -94,7 +102,7 @@ def water_floor(variant: int) -> Mesh:
 
 def coffee_floor(variant: int) -> Mesh:
     """Return a puddle of coffee, 0.4 m by 0.6 m."""
-    return _floor("coffee_floor", variant, (0.40, 0.60), COFFEE)
+    return _floor("coffee_floor", variant, (0.40, 0.60), COFFEE, 0.006, 0.032)
 
 
 BUILDERS: Builders = {

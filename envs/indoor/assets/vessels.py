@@ -8,7 +8,7 @@ import numpy as np
 
 from ....rendering.mesh import Material, Mesh
 from ....rendering.shapes.primitives import Colour, bands, disc, lathe, sweep, torus
-from .parts import COFFEE, GLASS_EDGE, GLASS_TINT, WHITE, Anchors, Builders, Place, turned
+from .parts import COFFEE, GLASS_EDGE, WHITE, Anchors, Builders, Place, turned
 
 GLASSES: tuple[tuple[float, float, float], ...] = (
     (0.130, 0.031, 0.039),
@@ -17,7 +17,10 @@ GLASSES: tuple[tuple[float, float, float], ...] = (
 )
 """Height, radius of the foot, radius of the rim, m."""
 
-_FOOT = 0.014  # m: the thick bottom by which a glass is known
+_FOOT = 0.016  # m: the thick bottom by which a glass is known
+_FLUTES = 10
+_DARK: Colour = (0.26, 0.35, 0.39)  # what a thick edge of glass bends into view
+_DEEP: Colour = (0.30, 0.70, 0.80)
 
 
 def _glass(variant: int, shine: Sequence[float]) -> Mesh:
@@ -26,27 +29,40 @@ def _glass(variant: int, shine: Sequence[float]) -> Mesh:
     wall = [(low, 0.0), (low + (high - low) * 0.5, height * 0.5), (high, height)]
     parts = [
         turned(wall, 24),
-        disc(low - 0.002, 0.001, (0, 0, _FOOT), GLASS_TINT, Material.CLEAR, 20, (0, 0, 1)),
-        _ring(high, height, 0.0019, GLASS_EDGE),
-        _ring(high - 0.0006, height - 0.0042, 0.0010, (0.42, 0.50, 0.53)),
-        _ring(low - 0.001, 0.002, 0.0022, (0.70, 0.82, 0.86)),
-        _ring(low - 0.002, _FOOT, 0.0013, (0.40, 0.50, 0.54)),
+        disc(low - 0.002, 0.001, (0, 0, _FOOT), _DEEP, Material.CLEAR, 20, (0, 0, 1)),
+        disc(low - 0.002, 0.001, (0, 0, 0.003), _DEEP, Material.CLEAR, 20, (0, 0, 1)),
+        _ring(high, height, 0.0027, GLASS_EDGE),
+        _ring(high - 0.0004, height - 0.0060, 0.0016, _DARK),
+        _ring(low - 0.001, 0.0026, 0.0032, (0.66, 0.80, 0.85)),
+        _ring(low - 0.0015, _FOOT, 0.0021, _DARK),
+        _ring(low - 0.0005, _FOOT + 0.0036, 0.0013, GLASS_EDGE),
     ]
     # Lamps and windows show as bright strips along a glass.
-    parts += [_strip(wall, angle, 0.0024 - 0.0009 * (k % 2)) for k, angle in enumerate(shine)]
+    parts += [_strip(wall, angle, 0.0036 - 0.0014 * (k % 2)) for k, angle in enumerate(shine)]
+    # Flutes about its lower part, each with a lit and a shaded side.
+    for k in range(_FLUTES):
+        angle = 2 * np.pi * k / _FLUTES + 0.1
+        parts.append(_strip(wall, angle, 0.0013, (0.14, 0.40), _DARK))
+        parts.append(_strip(wall, angle + 0.05, 0.0013, (0.14, 0.38), (0.93, 0.97, 0.98)))
     return Mesh.merge(parts)
 
 
-def _strip(wall: list[tuple[float, float]], angle: float, width: float) -> Mesh:
-    """Return a bright strip up the outside of a wall."""
+def _strip(
+    wall: list[tuple[float, float]],
+    angle: float,
+    width: float,
+    span: tuple[float, float] = (0.42, 0.84),
+    colour: Colour = (0.97, 0.99, 1.0),
+) -> Mesh:
+    """Return a strip up the outside of a wall, over a span of shares of its height."""
     (low, bottom), (high, top) = wall[0], wall[-1]
     out, along = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
     corners = []
-    for share in (0.42, 0.84):
+    for share in span:
         radius = low + (high - low) * share + 0.0006
         for s in (-0.5, 0.5):
             corners.append([*(out * radius + along * s * width), bottom + (top - bottom) * share])
-    return Mesh.build(corners, [(0, 1, 3), (0, 3, 2)], (0.97, 0.99, 1.0), Material.GLOSSY, 0.0)
+    return Mesh.build(corners, [(0, 1, 3), (0, 3, 2)], colour, Material.GLOSSY, 0.0)
 
 
 def _ring(radius: float, z: float, thickness: float, colour: Colour) -> Mesh:
@@ -69,7 +85,11 @@ def glass_tipped(variant: int) -> Mesh:
     """Return a tumbler on its side; it opens towards +x."""
     height = GLASSES[variant][0]
     pitch = np.pi / 2 - _lean(variant)
-    mesh = _glass(variant, (2.2, -2.7)).transformed((0, 0, -height / 2)).transformed(pitch=pitch)
+    mesh = (
+        _glass(variant, (2.2, -2.7, 2.75, -2.2))
+        .transformed((0, 0, -height / 2))
+        .transformed(pitch=pitch)
+    )
     return mesh.transformed((0, 0, -float(mesh.vertices[:, 2].min())))
 
 
