@@ -24,7 +24,17 @@ OBJECT_PIXELS = 250
 tell one with its plate from one without.
 """
 
+THIN_PIXELS = 150
+"""The same for blades and pills: they are thin, and span as much as larger things do."""
+
+THIN = frozenset({"knife_edge", "scissors_open", "pill_bottle"})
+
 RENDERERS = ("embree",)
+
+
+def pixels_needed(concept: str) -> int:
+    """Return how many visible pixels a thing needs for an answer to hang on it."""
+    return THIN_PIXELS if concept in THIN else OBJECT_PIXELS
 
 
 class IndoorDomain:
@@ -121,12 +131,12 @@ class IndoorDomain:
         if rendering.visible is None:
             return None
         for group in self._match(scene).deciding:
-            seen = {name: rendering.visible.get(name, 0) for name in group}
-            name = max(group, key=lambda each: seen[each])
-            if seen[name] < OBJECT_PIXELS:
+            short = {name: pixels_needed(name) - rendering.visible.get(name, 0) for name in group}
+            name = min(group, key=lambda each: short[each])
+            if short[name] > 0:
                 return (
-                    f"{name} decides the answer and shows {seen[name]} pixels, "
-                    f"{OBJECT_PIXELS} are needed"
+                    f"{name} decides the answer and shows {rendering.visible.get(name, 0)} pixels, "
+                    f"{pixels_needed(name)} are needed"
                 )
         return None
 

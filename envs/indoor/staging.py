@@ -18,6 +18,7 @@ from . import assets, room
 from .layout import (
     BURNERS,
     CABINET_FRONT,
+    CEILING,
     COUNTER_FRONT,
     COUNTER_TOP,
     GRATE_TOP,
@@ -28,7 +29,7 @@ from .layout import (
     UnitKind,
     layout,
 )
-from .scene import Placed
+from .scene import Placed, mesh_of
 
 SPOTS = 40
 """Places drawn for one thing before the stage is given up."""
@@ -281,10 +282,6 @@ class Stage:
         # "In the center of the counter, well away from any edges".
         self._on_top("glass_upright", "glass_upright", (-0.45, -0.3))
 
-    def _at_edge(self, kind: str) -> float:
-        """Return x of a thing whose mouth ends at the worktop's edge."""
-        return COUNTER_FRONT
-
     def _glass_tipped(self) -> None:
         variant, pool = self._variant("glass_tipped"), self._variant("water_counter")
         floor = self._variant("water_floor")
@@ -292,7 +289,7 @@ class Stage:
 
         def draw() -> list[Placed]:
             # Askew: seen straight into its mouth, a glass is two rings.
-            y, turn = self._along_top(0.18), self._uniform(0.3, 0.7) * self._sign()
+            y, turn = self._along_top(0.13), self._uniform(0.3, 0.7) * self._sign()
             back = self._uniform(0.03, 0.08) + mouth * math.cos(turn)
             return [
                 Placed("glass_tipped", "glass_tipped", variant, COUNTER_FRONT + back,
@@ -440,7 +437,9 @@ class Stage:
         if "towel_burning" in self._chosen:
             towel = self._first("towel_burning")
             x, y, z = towel.point("flame")
-            self._put(Placed("smoke", "smoke", variant, x, y, z + 0.08))
+            tall = float(assets.build("smoke", variant).bounds[1][2])
+            z = min(z + 0.08, CEILING - 0.02 - tall)
+            self._put(Placed("smoke", "smoke", variant, x, y, z))
             return
         pan = self._first("pan_stove")
         self._put(Placed("smoke", "smoke", variant, pan.x, pan.y, pan.z + 0.04))
@@ -587,7 +586,10 @@ class Stage:
             yaw = self._uniform(-0.5, 0.5) + math.pi / 2
             return [Placed(name, kind, variant, x, y, 0.0, yaw)]
 
-        self._settle(name, draw)
+        def before_units(placed: list[Placed]) -> bool:
+            return bool(placed[0].box()[1, 0] < CABINET_FRONT - 0.04)
+
+        self._settle(name, draw, fits=before_units)
 
     def _barefoot_near_glass(self) -> None:
         kind = "barefoot_walking"
@@ -684,5 +686,7 @@ def _nearest(placed: Placed, point: tuple[float, float, float]) -> float:
 
 
 def _before_counter(placed: list[Placed]) -> bool:
-    """Return whether a person's feet are before the cabinets."""
-    return placed[0].x <= COUNTER_FRONT - 0.10
+    """Return whether nothing of a person is inside the units: over the worktop it may reach."""
+    person = placed[0]
+    points = person.to_room(mesh_of(person.kind, person.variant).vertices)
+    return bool(points[points[:, 2] < COUNTER_TOP][:, 0].max() <= COUNTER_FRONT)

@@ -16,7 +16,7 @@ import numpy as np
 from tiny_vlm_wording import Fact, Wording
 
 from vlmfail.core import Picture, Renderer, Rendering, SceneError
-from vlmfail.envs.indoor.domain import OBJECT_PIXELS, IndoorDomain
+from vlmfail.envs.indoor.domain import IndoorDomain, pixels_needed
 from vlmfail.envs.indoor.scene import IndoorScene
 
 WORDING = Wording(
@@ -138,7 +138,7 @@ class IndoorPictures:
     ) -> dict[str, Any]:
         """Return what is known of a picture; its first question is the one a search would ask."""
         visible = dict(rendering.visible or {})
-        seen = {name for name in scene.names if visible.get(name, 0) >= OBJECT_PIXELS}
+        seen = {name for name in scene.names if visible.get(name, 0) >= pixels_needed(name)}
         known = self.answers(set(scene.candidate), seen)
         if scene.match is None:
             # An ordinary kitchen has no question of its own: one is drawn.

@@ -40,9 +40,6 @@ ADULT = (
     "stove_on pan_stove smoke adult_reacting",
     "stove_on towel_burning smoke adult_reacting toddler_standing",
 )
-LEAN = 0.05
-"""How far a child on tiptoe may press against the fronts, m: its body is leant over the edge."""
-
 Shown = tuple[frozenset[str], IndoorScene, tuple[Item, ...]]
 
 
@@ -169,13 +166,15 @@ def test_hands_reach_their_targets(scenes: list[Shown]) -> None:
 
 
 def test_nobody_and_nothing_is_inside_the_units(scenes: list[Shown]) -> None:
-    for names, _, shown in scenes:
+    for names, scene, shown in scenes:
+        bare = scene.layout.of("wall")[0]  # no units stand there
         for item in shown:
             if item.kind in PEOPLE - {"child_reaching"} | {"chair", "broken_glass", "coffee_floor"}:
                 points = item.points
                 within = points[(points[:, 2] > 0.11) & (points[:, 2] < COUNTER_TOP - 0.05)]
+                within = within[(within[:, 1] < bare.right) | (within[:, 1] > bare.left)]
                 if len(within):
-                    assert within[:, 0].max() < CABINET_FRONT + LEAN, (item.kind, names)
+                    assert within[:, 0].max() < CABINET_FRONT, (item.kind, names)
 
 
 PARTNERS = {
