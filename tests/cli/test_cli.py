@@ -239,7 +239,7 @@ DRIVING = ("search", "VLMFail-Driving-v0", "-m", "my_model.py:careful")
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (("search", "VLMFail-Drivng-v0"), "did you mean VLMFail-Driving-v0?"),
+        (("search", "VLMFail-Drivng-v0"), "did you mean VLMFail-Driving-v0"),
         ((*DRIVING, "-s", "gtps"), "did you mean gpts?"),
         (("search", "VLMFail-Driving-v0", "-m", "tiny-vml"), "did you mean tiny-vlm"),
         (("search", "world.py:Small", "-m", "no.py:x"), "no file"),
