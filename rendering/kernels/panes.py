@@ -62,11 +62,11 @@ def _rim(slope: float, nz: float, away: float, rest: float) -> tuple[float, floa
         away: Level part of its normal along the ray: positive where it slopes away.
         rest: One less the cosine between ray and normal.
     """
-    rim = smoothstep(0.005, 0.09, slope)
+    rim = smoothstep(0.002, 0.06, slope)
     if nz < 0.5:
         return 0.10 + 0.50 * smoothstep(0.16, 0.04, rest), 0.15 + 0.5 * smoothstep(0.10, 0.5, rest)
     far = smoothstep(-0.15, 0.10, away)
-    return rim * (0.12 + 0.50 * far), rim * (0.60 - 0.40 * far)
+    return rim * (0.28 + 0.36 * far), rim * (0.60 - 0.40 * far)
 
 
 @kernel
@@ -227,7 +227,11 @@ def overlay(
         if material == _LIQUID:
             # Waves show more sky in water than a level mirror would; coffee must stay dark.
             clear = smoothstep(0.05, 0.30, colour[0])
-            share = 0.03 + 0.04 * clear + 0.90 * square * rest * (rest + (1.0 - rest) * clear)
+            share = (
+                0.03
+                + 0.04 * clear
+                + 0.90 * square * rest * (0.6 * rest + (1.0 - 0.6 * rest) * clear)
+            )
         else:
             share = 0.045 + 0.955 * square * square * rest
         for k in range(len(lamps)):

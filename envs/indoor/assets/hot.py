@@ -20,6 +20,8 @@ from .parts import BLACK, STEEL, Anchors, Builders, Place, generator, lumpy, puf
 
 _STEAM: Colour = (0.99, 0.99, 1.0)
 _SHADED: Colour = (0.72, 0.74, 0.77)
+_PLUME: tuple[Colour, Colour] = ((0.64, 0.66, 0.69), (0.94, 0.94, 0.95))
+"""Dark and lit puffs by turns: thick steam is seen on white tiles and on dark stone."""
 
 
 def steam_small(variant: int) -> Mesh:
@@ -79,9 +81,9 @@ def _plume(
         )
         radius *= random.uniform(0.88, 1.12)
         centre = [float(np.interp(at, along, path[:, c])) for c in range(3)]
-        grey = _SHADED if (k + shade) % 3 == 0 else _STEAM
-        parts.append(puff([radius, radius, 1.18 * radius], centre, grey))
-        at += 1.12 * radius
+        grey = _PLUME[(k + shade) % 2]
+        parts.append(puff([radius, radius, 1.18 * radius], centre, grey, 8))
+        at += 0.80 * radius
         k += 1
     return parts
 
@@ -106,7 +108,7 @@ def _set(mesh: Mesh, height: float) -> Mesh:
     return mesh.transformed(scale=(1.0, 1.0, height / float(high[2] - low[2])))
 
 
-STEAM_OUT = 0.34
+STEAM_OUT = 0.42
 """How high the steam rises that comes out of an oven, above the oven's inner floor, m."""
 
 
@@ -117,7 +119,7 @@ def steam_front(variant: int) -> Mesh:
     """
     random = generator("steam_front", variant)
     parts = []
-    starts = ((-0.075, 0.105, 0.29), (0.0, 0.125, 0.33), (0.070, 0.095, 0.26))
+    starts = ((-0.065, 0.110, 0.33), (0.005, 0.125, 0.39), (0.065, 0.100, 0.29))
     for k, (foot, level, length) in enumerate(starts):
         side = 1.0 if (k + variant) % 2 else -1.0
         bend = _curl(random, length, 0.50, 1.9, side)
@@ -126,7 +128,7 @@ def steam_front(variant: int) -> Mesh:
         x = 0.02 + 0.115 * (1.0 - np.exp(-6.0 * t))
         z = level + bend[:, 1] * t**0.45
         path = np.stack([x, foot + bend[:, 0], z], 1)
-        parts += _plume(random, path, 0.022, 0.043, k)
+        parts += _plume(random, path, 0.023, 0.048, k)
     mesh = Mesh.merge(parts)
     low, high = mesh.bounds
     vertices = mesh.vertices.copy()

@@ -145,8 +145,6 @@ def wisp(
     return sweep(p, np.maximum(widest * swell, 0.02 * widest), colour, material, sides=sides)
 
 
-def puff(
-    radii: Sequence[float], centre: Point, colour: Colour, material: Material = Material.VAPOUR
-) -> Mesh:
+def puff(radii: Sequence[float], centre: Point, colour: Colour, segments: int = 10) -> Mesh:
     """Return a cloud's lump."""
-    return ellipsoid(radii, [float(c) for c in centre], colour, material, 10)
+    return ellipsoid(radii, [float(c) for c in centre], colour, Material.VAPOUR, segments)
