@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
+from pathlib import Path
 from threading import Lock
 
 import numpy as np
+import numpy.typing as npt
 
 from .accelerator import Accelerator
+from .baked_array import baked_array
 from .faces import FaceTable
 from .mesh import F32, SEEN_THROUGH, SOFT, Mesh
 from .occlusion import baked_openness, cut_fine, room_openness
@@ -16,6 +20,7 @@ from .occlusion import baked_openness, cut_fine, room_openness
 # Bounded by what they weigh, about 200 bytes a face: all streets, or all rooms that there are.
 _KEPT_BACKDROPS, _KEPT_BACKDROP_FACES = 64, 1_800_000
 _KEPT_OBJECTS = 256
+_WORTH_KEEPING = 4000  # faces: baking fewer takes no longer than reading them
 
 
 class Body:
@@ -56,7 +61,7 @@ class Body:
         if still and reach is None:
             openness = baked_openness(mesh, self.solid.occluded).T
         elif still and reach is not None:
-            openness = room_openness(mesh, self.solid.nearest, reach).T
+            openness = _kept_openness(mesh, self.solid, reach).T
         self.table = FaceTable.of(mesh, openness)
         if len(mesh.vertices):
             self.low, self.high = mesh.bounds
@@ -72,6 +77,23 @@ class Body:
         """Return the corners `8 x 3` of the bounding box, m."""
         pairs = zip(self.low, self.high, strict=True)
         return np.stack(np.meshgrid(*pairs, indexing="ij"), axis=-1).reshape(-1, 3)
+
+
+def _kept_openness(mesh: Mesh, solid: Accelerator, reach: float) -> F32:
+    """Return a room's openness, `3 x f`, from the cache folder if it was baked before."""
+    count = len(mesh.faces)
+    if count < _WORTH_KEEPING:
+        return room_openness(mesh, solid.nearest, reach)
+    digest = hashlib.sha256(repr(reach).encode())
+    for part in (mesh.vertices, mesh.faces, mesh.normals, mesh.materials):
+        digest.update(np.ascontiguousarray(part).data)
+
+    def bake() -> npt.NDArray[np.float16]:
+        return room_openness(mesh, solid.nearest, reach).astype(np.float16)
+
+    sources = (Path(__file__).parent / "occlusion.py",)
+    kept = baked_array(f"openness-{digest.hexdigest()[:24]}", sources, bake, (3, count))
+    return kept.astype(np.float32)
 
 
 class BodyCache:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .mesh import F32, Mesh
+from .mesh import F32, Material, Mesh
 
 _REACH = 1.3  # m
 _STRENGTH = 0.8
@@ -18,9 +18,16 @@ _WHOLE_EDGE, _NO_EDGE = 1.6, 3.5
 _RAYS = ((0.5, 0.25), (1.76, 0.75), (3.02, 0.35), (4.27, 0.9), (5.53, 0.3))
 
 # In a room: more and softer rays, and faces cut to this share of their length.
-_ROOM_RAYS = tuple((2.399963 * k + 0.4, float(np.arcsin(((k + 0.5) / 9) ** 0.5))) for k in range(9))
+_ROOM_COUNT = 24
+_ROOM_RAYS = tuple(
+    (2.399963 * k + 0.4, float(np.arcsin(((k + 0.5) / _ROOM_COUNT) ** 0.5)))
+    for k in range(_ROOM_COUNT)
+)
 _ROOM_STRENGTH = 0.85
-_CUT, _SMALLEST_CUT, _MOST_FACES = 0.45, 0.12, 60_000
+_CUT, _SMALLEST_CUT, _MOST_FACES = 0.40, 0.12, 60_000
+_LIFT, _INWARD = 0.012, 0.012  # of where rays start: off the surface, and inside at its rim, m
+_BURIED = 0.3  # share of a corner's rays that meet the backs of faces: it lies inside of something
+_ROUNDS = 12
 
 Occluded = Callable[[F32, F32, float], npt.NDArray[np.bool_]]
 
@@ -53,7 +60,9 @@ def room_openness(mesh: Mesh, nearest: Callable[[F32, F32, float], Any], reach: 
     """Return the share of ambient light that reaches each corner of a room, `3 x f`.
 
     What is far counts less than what is close, so that a room with a ceiling is not dark, and
-    corners that touch on a smooth surface have one value.
+    corners that touch on a smooth surface have one value. A corner that another part covers (a
+    wall's foot behind its skirting) is seen by nobody, but the face is that it belongs to: it has
+    the value of its neighbours.
 
     Args:
         mesh: The mesh, cut fine.
@@ -61,30 +70,79 @@ def room_openness(mesh: Mesh, nearest: Callable[[F32, F32, float], Any], reach: 
         reach: Length of the rays, m.
     """
     corners = mesh.vertices[mesh.faces]
-    start, n, _, _ = _frames(corners, mesh.normals)
+    n = mesh.normals.reshape(-1, 3)
     places = np.concatenate([np.rint(corners.reshape(-1, 3) * 2e3), np.rint(n * 4.0)], axis=1)
     _, one, group = np.unique(
         places.astype(np.int32), axis=0, return_index=True, return_inverse=True
     )
     group = group.reshape(-1)
-    count = np.bincount(group, minlength=len(one))
-    # Within a surface the starts of all its faces cancel out; at its rim they stay inside.
-    starts = np.stack(
-        [np.bincount(group, weights=start[:, k], minlength=len(one)) / count for k in range(3)],
-        axis=1,
-    ).astype(np.float32)
     n = np.ascontiguousarray(n[one])
+    starts = corners.reshape(-1, 3)[one] + np.float32(_LIFT) * n
+    starts += _inward(corners, group, len(one))
     tangent, other = _across(n)
-    closed = np.zeros(len(one), dtype=np.float32)
+    ahead = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    closed, behind = np.zeros((2, len(one)), dtype=np.float32)
     for ray in _rays(_ROOM_RAYS, n, tangent, other):
         found = nearest(starts, ray, reach)
         if found is not None:
             close = np.clip(1.0 - found["tfar"] / np.float32(reach), 0.0, 1.0)
+            met = found["primID"] >= 0
+            face = np.where(met, found["primID"], 0)
+            back = met & (np.einsum("ij,ij->i", ahead[face], ray) > 0.0)
+            behind += back
             # A narrow gap is as dark at its mouth as it is deep.
-            closed += np.where(found["primID"] >= 0, np.sqrt(close), np.float32(0.0))
-    share = 1.0 - _ROOM_STRENGTH * closed / len(_ROOM_RAYS)
+            closed += np.where(met & ~back, np.sqrt(close), np.float32(0.0))
+    share = 1.0 - _ROOM_STRENGTH * closed / np.maximum(len(_ROOM_RAYS) - behind, 1.0)
+    buried = behind > _BURIED * len(_ROOM_RAYS)
+    share = _uncovered(share, buried, group.reshape(-1, 3))
     openness: F32 = share[group].reshape(-1, 3).T.astype(np.float32)
     return openness
+
+
+def _inward(corners: F32, group: npt.NDArray[np.integer[Any]], count: int) -> F32:
+    """Return the way from each place to the inside of its surface, m; none where it is inside.
+
+    The unit vectors into the fan of faces at a place, over its whole angle, come to the same
+    however the surface is cut into faces: to nothing all round, and straight in at a rim.
+    """
+    ahead = np.roll(corners, -1, axis=1) - corners
+    lengths = np.maximum(np.linalg.norm(ahead, axis=2, keepdims=True), 1e-9)
+    one, two = ahead / lengths, np.roll(-ahead / lengths, 1, axis=1)
+    half = 0.5 * np.arccos(np.clip((one * two).sum(axis=2), -1.0, 1.0))
+    middle = one + two
+    middle /= np.maximum(np.linalg.norm(middle, axis=2, keepdims=True), 1e-9)
+    ways = (middle * (2.0 * np.sin(half))[..., None]).reshape(-1, 3)
+    total = np.stack(
+        [np.bincount(group, weights=ways[:, k], minlength=count) for k in range(3)], axis=1
+    )
+    # A narrow face is not to be left.
+    area = np.linalg.norm(np.cross(ahead[:, 0], ahead[:, 1]), axis=1)
+    room = np.full(count, _INWARD)
+    np.minimum.at(room, group, np.repeat(0.15 * area / lengths[..., 0].max(axis=1), 3))
+    inward: F32 = (total * room[:, None]).astype(np.float32)
+    return inward
+
+
+def _uncovered(
+    share: npt.NDArray[np.floating[Any]],
+    buried: npt.NDArray[np.bool_],
+    triangles: npt.NDArray[np.integer[Any]],
+) -> npt.NDArray[np.float64]:
+    """Return the values of places, those of `buried` ones grown from beside them."""
+    pairs = np.concatenate([triangles[:, (0, 1)], triangles[:, (1, 2)], triangles[:, (2, 0)]])
+    pairs = np.concatenate([pairs, pairs[:, ::-1]])
+    pairs = pairs[buried[pairs[:, 0]]]
+    value, known = share.astype(np.float64), ~buried
+    for _ in range(_ROUNDS):
+        usable = pairs[known[pairs[:, 1]] & ~known[pairs[:, 0]]]
+        if len(usable) == 0:
+            break
+        total = np.bincount(usable[:, 0], weights=value[usable[:, 1]], minlength=len(value))
+        count = np.bincount(usable[:, 0], minlength=len(value))
+        grown = count > 0
+        value[grown] = total[grown] / count[grown]
+        known = known | grown
+    return value
 
 
 def cut_fine(mesh: Mesh, reach: float) -> Mesh:
@@ -97,7 +155,9 @@ def cut_fine(mesh: Mesh, reach: float) -> Mesh:
     source = np.arange(len(mesh.faces))
     while True:
         lengths = np.linalg.norm(np.roll(corners, -1, axis=1) - corners, axis=2)
-        at = np.flatnonzero(lengths.max(axis=1) > limit) if len(corners) else np.zeros(0, np.intp)
+        long = lengths.max(axis=1, initial=0.0) > limit
+        # What shines has no shade to show.
+        at = np.flatnonzero(long & (mesh.materials[source] != Material.EMISSIVE))
         if len(at) == 0 or len(corners) + len(at) > _MOST_FACES:
             break
         # Turned so that the longest edge is the first.

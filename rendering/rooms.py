@@ -7,9 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from .kernels.lamps import lamp_rays, lamplight, smoothed, take_seen
+from .kernels.lamps import lamp_rays, lamplight, smoothed, take_closeness, take_seen
 from .kernels.panes import mirror_rays, overlay
-from .kernels.surface import contact_rays, take_contact
+from .kernels.surface import contact_rays
 from .mesh import F32
 from .noise import textures
 from .shading import Shader
@@ -23,7 +23,7 @@ LAYERS = 20
 _STEP = 1e-4  # m: two puffs that meet are as close as one likes
 
 # Contact shadows reach less far than on a street: so do the things that cast them.
-_REACH, _STRENGTH = 0.30, 3.0
+_REACH = 0.25
 
 
 def _tilts(azimuths: npt.ArrayLike, elevations: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -36,8 +36,8 @@ def _tilts(azimuths: npt.ArrayLike, elevations: npt.ArrayLike) -> npt.NDArray[np
 _ORDER = np.array([0, 0, 4, 0, 0, 6, 0, 2, 5, 0, 1, 0, 0, 3, 0, 7])
 _TURNS = 2.0 * math.pi * (_ORDER + 0.5) / 8.0
 _TILED_TILTS = _tilts(
-    np.stack([_TURNS, _TURNS + 2.4], axis=1),
-    np.broadcast_to((0.4, 0.8), (16, 2)),
+    np.stack([_TURNS, _TURNS + 2.4, _TURNS + 4.8], axis=1),
+    np.broadcast_to((0.35, 0.65, 0.95), (16, 3)),
 )
 _LONE_TILTS = _tilts((0.4, 1.97, 3.54, 5.11), (0.45, 0.8, 0.45, 0.8))[None]
 
@@ -112,7 +112,7 @@ class RoomShader(Shader):
         )  # fmt: skip
         if len(at):
             close = tracer.closeness(starts, rays, _REACH)
-            take_contact(at, close, hits.face, tracer.table.owner, known[0], _STRENGTH)
+            take_closeness(at, close, flats, hits.face, tracer.table.owner, known[0])
         for lamp, seen in zip(self._lamps, known[1:], strict=True):
             lit, starts, rays, lengths = lamp_rays(
                 points, normals, flats, hits.distance, hits.face, seen, lamp,

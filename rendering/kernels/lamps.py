@@ -11,7 +11,7 @@ from ..faces import FaceTable
 from ..mesh import F32, Material
 from ..sky import Light
 from .compiled import kernel
-from .noise import normalised
+from .noise import normalised, smoothstep
 
 _GLOSSY, _METAL, _GLASS = int(Material.GLOSSY), int(Material.METAL), int(Material.GLASS)
 _EMISSIVE, _RETRO = int(Material.EMISSIVE), int(Material.RETRO)
@@ -92,7 +92,8 @@ def lamp_rays(
             p, q = radius * spots[tile, a, 0], radius * spots[tile, a, 1]
             x = lamp[0] + p * tx + q * bx - ox
             y = lamp[1] + p * ty + q * by - oy
-            z = lamp[2] + p * tz + q * bz - oz
+            # Its lower half: of a lamp in a ceiling the upper one is hidden.
+            z = lamp[2] - abs(p * tz + q * bz) - oz
             far = math.sqrt(x * x + y * y + z * z)
             row = j * k + a
             starts[row, 0], starts[row, 1], starts[row, 2] = ox, oy, oz
@@ -100,6 +101,46 @@ def lamp_rays(
             rays[row, 0], rays[row, 1], rays[row, 2] = x * inverse, y * inverse, z * inverse
             lengths[row] = max(far - _SHORT * radius, 1e-3)
     return index[:found], starts, rays, lengths
+
+
+@kernel
+def take_closeness(
+    index: npt.NDArray[np.int64],
+    close: F32,
+    flats: F32,
+    face: npt.NDArray[np.int32],
+    owner: npt.NDArray[np.int16],
+    known: F32,
+) -> None:
+    """Write into `known` how much of a room's ambient light close objects leave the hits `index`.
+
+    What objects stand on is darkened most; what is upright gets a breath of shade; on objects
+    themselves few rays would draw bands.
+
+    Args:
+        index: Of the hits, `m`.
+        close: Of rays, `k` in a row a hit, `m k`: 1 touching ... 0 at the end of their reach.
+        flats: Normals without grain, `n x 3`.
+        face: `n`.
+        owner: By face, 0 for the backdrop.
+        known: In and out, `n`.
+    """
+    if len(index) == 0:
+        return
+    k = len(close) // len(index)
+    for j in range(len(index)):
+        i = index[j]
+        closed = 0.0
+        for a in range(k):
+            # Squared: an outline is wide and faint, what touches is dark.
+            closed += close[j * k + a] * close[j * k + a]
+        if owner[face[i]] > 0:
+            strength = 0.75
+        else:
+            strength = 0.8 + 1.8 * smoothstep(0.4, 0.9, float(flats[i, 2]))
+        closed *= strength / k
+        # Never hard against its limit: an edge would show there.
+        known[i] = 1.0 - 0.75 * (1.0 - math.exp(-1.3 * closed))
 
 
 @kernel

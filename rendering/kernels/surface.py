@@ -133,6 +133,7 @@ def surfaces(
                 (x, y, z),
                 (nx, ny, nz),
                 (red, green, blue),
+                (dx, dy, dz),
                 t * light.pixel_angle,
                 noise,
             )

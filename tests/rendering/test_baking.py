@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vlmfail.rendering.baked_array import baked_array
 from vlmfail.rendering.baking import baked
 from vlmfail.rendering.mesh import Mesh
 
@@ -99,3 +100,20 @@ def test_an_empty_setting_turns_it_off(source: Path, monkeypatch: pytest.MonkeyP
     baked("m", [source], build)
     baked("m", [source], build)
     assert len(calls) == 2
+
+
+def test_arrays_are_built_once_and_damage_is_built_anew(cache: Path, source: Path) -> None:
+    calls: list[int] = []
+
+    def build() -> np.ndarray:
+        calls.append(1)
+        return np.linspace(0, 1, 6, dtype=np.float16).reshape(2, 3)
+
+    first = baked_array("a", [source], build, (2, 3))
+    assert np.array_equal(baked_array("a", [source], build, (2, 3)), first)
+    assert len(calls) == 1
+    path = next(cache.rglob("*.npy"))
+    for damage in (b"", path.read_bytes()[:-3], b"no array"):
+        path.write_bytes(damage)
+        assert np.array_equal(baked_array("a", [source], build, (2, 3)), first)
+    assert len(calls) == 4
