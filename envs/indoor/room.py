@@ -106,7 +106,7 @@ def _sources() -> tuple[Path, ...]:
 def _build(plan: Layout, palette: int, look: Palette) -> Mesh:
     rng = np.random.default_rng([plan.number, int(plan.mirrored), palette, 7])
     b = Parts()
-    shell(b, look, plan, rng)
+    shell(b, look, plan)
     counters = plan.of("sink", "drawers", "base", "stove")
     run: Range = (counters[-1].right, counters[0].left)
     sink_unit = plan.of("sink")[0]

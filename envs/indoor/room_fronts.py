@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -9,15 +10,19 @@ import numpy as np
 from ...rendering.mesh import Material
 from ...rendering.shapes.builder import RGB, shade
 from ...rendering.shapes.primitives import cylinder, ellipsoid, rounded_box
-from .room_palettes import IRON, Palette
+from .room_palettes import IRON, Handle, Palette
 from .room_parts import Parts, Range
 
 Grip = Literal["left", "right", "top", "none"]
 """Where a front is gripped, seen from the room: doors at a side, drawers at the top."""
 
 THICKNESS = 0.018
-GAP = 0.002
+GAP = 0.003
 """Of the joint on each side of a front, m."""
+
+_JOINT, _JOINT_DEPTH = 0.60, 0.003
+"""Lightness of joints, of their front's, and how deep they are, m: dark slits, thinner than a
+pixel, would be drawn as dashes."""
 
 _EDGE = 0.0025
 _RAIL = 0.065
@@ -34,6 +39,7 @@ def front(
     colour: RGB | None = None,
     low: bool = False,
     back: RGB | None = None,
+    handle: Handle | None = None,
 ) -> None:
     """Add a door or drawer front whose outer face is at `x`, in the middle of its opening.
 
@@ -47,6 +53,7 @@ def front(
         colour: Of the front; by default that of the lower ones.
         low: Whether a door is gripped at its lower end, as those of wall cabinets are.
         back: Colour of the inner face, which is left out otherwise.
+        handle: Its handle; by default that of the kitchen.
     """
     tint = look.fronts if colour is None else colour
     finish = look.finish
@@ -55,6 +62,8 @@ def front(
     y0, y1 = y[0] + GAP, y[1] - GAP
     z0, z1 = z[0] + GAP, z[1] - GAP
     e = _EDGE
+    sunk = x + _JOINT_DEPTH
+    b.rim((sunk, y, z), (sunk, (y0, y1), (z0, z1)), shade(tint, _JOINT), Material.MATTE)
     behind = (x + THICKNESS, (y0, y1), (z0, z1))
     b.rim(behind, (x + e, (y0, y1), (z0, z1)), tint, finish)
     outer = (x, (y0 + e, y1 - e), (z0 + e, z1 - e))
@@ -63,8 +72,8 @@ def front(
     if look.shaker and z1 - z0 > 0.16:
         inner_y, inner_z = (y0 + w, y1 - w), (z0 + w, z1 - w)
         _frame(b, outer, (inner_y, inner_z), tint, finish)
-        s = 0.009
-        panel = (x + 0.008, (inner_y[0] + s, inner_y[1] - s), (inner_z[0] + s, inner_z[1] - s))
+        s = 0.016
+        panel = (x + 0.007, (inner_y[0] + s, inner_y[1] - s), (inner_z[0] + s, inner_z[1] - s))
         b.rim((x, inner_y, inner_z), panel, shade(tint, 0.93), finish)
         b.front(*panel, tint, finish)
     else:
@@ -73,6 +82,7 @@ def front(
         xb = x + THICKNESS
         b.quads([[(xb, y0, z0), (xb, y1, z0), (xb, y1, z1), (xb, y0, z1)]], back, Material.MATTE)
     if grip != "none":
+        look = look if handle is None else replace(look, handle=handle)
         _handle(b, look, x, (y0, y1), (z0, z1), grip, low=low, inset=0.5 * w)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...rendering.mesh import Material
 from ...rendering.shapes.builder import shade
-from ...rendering.shapes.primitives import ellipsoid, rounded_box
+from ...rendering.shapes.primitives import cylinder, ellipsoid, rounded_box
 from .layout import (
     CEILING,
     COUNTER_TOP,
@@ -38,11 +38,20 @@ def window_hole(sink: Unit) -> Cell:
     return (sink.middle - WINDOW_HALF, sink.middle + WINDOW_HALF, *WINDOW_Z)
 
 
-def shell(b: Parts, look: Palette, plan: Layout, rng: np.random.Generator) -> None:
+def lamp_places(plan: Layout) -> tuple[tuple[float, float, float], ...]:
+    """Return the middles of the ceiling lamps, m.
+
+    They lie in the ceiling: what is above a lamp's shade gets none of its light.
+    """
+    right, left = plan.side_walls
+    return tuple((-1.6, right + share * (left - right), CEILING) for share in (0.3, 0.7))
+
+
+def shell(b: Parts, look: Palette, plan: Layout) -> None:
     """Add floor, ceiling and the four walls."""
     right, left = plan.side_walls
     y, x, z = (right, left), (ROOM_FRONT, 0.0), (0.0, CEILING)
-    _floor(b, look, x, y, rng)
+    _floor(b, look, x, y)
     flat = cells(x, y, _STEP)
     b.sheet((0, 0, CEILING), (0, 1, 0), (1, 0, 0), [(c, d, a, e) for a, e, c, d in flat],
             (0.93, 0.93, 0.91), Material.MATTE)  # fmt: skip
@@ -56,29 +65,15 @@ def shell(b: Parts, look: Palette, plan: Layout, rng: np.random.Generator) -> No
     b.sheet((ROOM_FRONT, 0, 0), (0, 1, 0), (0, 0, 1), cells(y, z, 0.6), wall, matte)
     _skirting(b, plan)
     _entrance(b)
-    b.add(
-        ellipsoid(
-            (0.19, 0.19, 0.05), (-1.5, 0.0, CEILING), (0.62, 0.60, 0.56), Material.EMISSIVE, 20
-        )
-    )
+    for at in lamp_places(plan):
+        b.add(cylinder(at, (*at[:2], CEILING - 0.03), 0.205, STEEL, Material.METAL, 28))
+        low = (*at[:2], CEILING - 0.02)
+        b.add(ellipsoid((0.19, 0.19, 0.04), low, (0.98, 0.96, 0.92), Material.EMISSIVE, 24))
 
 
-def _floor(b: Parts, look: Palette, x: Range, y: Range, rng: np.random.Generator) -> None:
-    if look.planks:
-        b.sheet((0, 0, 0), (1, 0, 0), (0, 1, 0), cells(x, y, _STEP), look.floor, Material.PLANKS)
-        return
-    size, joint = 0.45, 0.002
-    b.sheet((0, 0, 0), (1, 0, 0), (0, 1, 0), cells(x, y, _STEP), shade(look.floor, 0.72),
-            Material.MATTE)  # fmt: skip
-    pieces: list[Cell] = []
-    for x0 in np.arange(x[1] - 0.6, x[0] - size, -size):
-        for y0 in np.arange(y[0] - 0.2, y[1], size):
-            a0, a1 = max(x0 - size + joint, x[0]), x0 - joint
-            b0, b1 = max(y0 + joint, y[0]), min(y0 + size - joint, y[1])
-            if a1 > a0 and b1 > b0:
-                pieces.append((float(a0), float(a1), float(b0), float(b1)))
-    tints = [shade(look.floor, float(light)) for light in rng.uniform(0.965, 1.035, len(pieces))]
-    b.sheet((0, 0, 0.0012), (1, 0, 0), (0, 1, 0), pieces, tints, Material.GLOSSY)
+def _floor(b: Parts, look: Palette, x: Range, y: Range) -> None:
+    finish = Material.PLANKS if look.planks else Material.TILE
+    b.sheet((0, 0, 0), (1, 0, 0), (0, 1, 0), cells(x, y, _STEP), look.floor, finish)
 
 
 def _skirting(b: Parts, plan: Layout) -> None:

@@ -193,6 +193,8 @@ def under_sink_doors(look: Palette, swing: tuple[float, float]) -> Mesh:
         front(
             b, look, 0.0, opening, (FRONTS_BOTTOM, FRONTS_TOP),
             "right" if side > 0 else "left", back=shade(look.inside, 1.35),
+            # The worktop's edge would hide a rail.
+            handle="bar" if look.handle == "rail" else None,
         )  # fmt: skip
         doors.append(b.mesh().transformed((0.0, side * half, 0.0), yaw=-side * angle))
     return Mesh.merge(doors)
