@@ -44,8 +44,8 @@ _FLAT = frozenset(
 PAST_DOOR = math.radians(22.0)
 """How far the camera looks past the open door of the microwave rather than straight at it."""
 
-_THIN = frozenset({"steam_small", "steam_wide", "smoke", "gas_flame"})
-_ASIDE = frozenset({"steam_small", "steam_wide"})
+_THIN = frozenset({"steam_small", "steam_wide", "steam_front", "smoke", "gas_flame"})
+_ASIDE = frozenset({"steam_small", "steam_wide", "steam_front"})
 """Kinds that need not be in the frame."""
 
 

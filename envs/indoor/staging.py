@@ -62,7 +62,7 @@ CHILDREN_ON_FLOOR = (
 _FLAT = frozenset(
     {"water_counter", "water_floor", "coffee_counter", "coffee_floor", "broken_glass"}
 )
-_AIRY = frozenset({"steam_small", "steam_wide", "smoke", "gas_flame"})
+_AIRY = frozenset({"steam_small", "steam_wide", "steam_front", "smoke", "gas_flame"})
 """Kinds that take no room."""
 
 _HIDES = {"microwave_open": 0.55, "steam_wide": 0.3, "steam_small": 0.2, "smoke": 0.35}
@@ -359,20 +359,18 @@ class Stage:
         self._settle("pan_counter", draw)
 
     def _microwave(self) -> None:
-        variant, steam = self._variant("microwave_open"), self._variant("steam_wide")
-        bowl = assets.anchor("microwave_open", variant, "bowl")
+        kind = "microwave_open"
+        variant, steam = self._variant(kind), self._variant("steam_front")
         near = "child_near_microwave" in self._chosen
 
         def draw() -> list[Placed]:
             y, yaw = self._along_top(0.26), FACING + self._uniform(-0.06, 0.06)
             x = self._uniform(-0.40, -0.36) if near else self._uniform(-0.40, -0.28)
-            body = Placed("microwave_open_hot", "microwave_open", variant, x, y, COUNTER_TOP, yaw)
-            where = body.to_room([bowl])[0]
+            oven = Placed("microwave_open_hot", kind, variant, x, y, COUNTER_TOP, yaw)
             return [
-                body,
-                Placed("microwave_open_hot", "steam_wide", steam, float(where[0]) - 0.12,
-                       float(where[1]), float(where[2])),
-            ]  # fmt: skip
+                oven,
+                Placed("microwave_open_hot", "steam_front", steam, *oven.point("mouth"), yaw),
+            ]
 
         self._settle("microwave_open_hot", draw)
 

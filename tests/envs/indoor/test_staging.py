@@ -24,7 +24,7 @@ from vlmfail.envs.indoor.staging import NoRoom, Stage, draw_layout
 from vlmfail.rendering.world import Camera
 
 DOMAIN = IndoorDomain()
-AIRY = {"steam_small", "steam_wide", "smoke", "gas_flame"}
+AIRY = {"steam_small", "steam_wide", "steam_front", "smoke", "gas_flame"}
 ON_TOP = {
     "glass_upright", "glass_tipped", "mug", "mug_tipped", "chef_knife", "scissors_open",
     "pill_bottle", "knife_block", "microwave_open",
