@@ -7,7 +7,7 @@ import numpy as np
 from ..mesh import Material, Mesh
 from .fields import blend, half_space, limb, surface
 from .figures import Person, Skeleton, turn
-from .primitives import Colour
+from .primitives import Colour, sweep
 from .primitives import ellipsoid as ball
 
 _STEP = 0.028
@@ -31,7 +31,7 @@ def bare_feet(person: Person, bones: Skeleton) -> list[Mesh]:
     length = 0.165 * u
     drop = _SOLE * u / length  # from here on in foot lengths
     skin = person.skin
-    rosy: Colour = (min(skin[0] * 1.02, 1.0), skin[1] * 0.90, skin[2] * 0.88)
+    rosy: Colour = (min(skin[0] * 1.01, 1.0), skin[1] * 0.94, skin[2] * 0.92)
     nail: Colour = tuple(min(c * 1.06 + 0.06, 1.0) for c in skin)  # type: ignore[assignment]
     parts = []
     for i, side in enumerate((1.0, -1.0)):
@@ -64,6 +64,12 @@ def bare_feet(person: Person, bones: Skeleton) -> list[Mesh]:
             meshes += [
                 _bent(part, joint, bend) for part in (toe, plate)[: 2 if broad > 0.054 else 1]
             ]
+        # A roll across the toes: no gap is left between them that looks black from afar.
+        roll = [
+            (ahead + 0.020, -side * inner, drop + 0.75 * broad) for ahead, inner, _, broad in _TOES
+        ]
+        web = sweep(roll, [0.74 * broad for *_, broad in _TOES], rosy, Material.SKIN, sides=6)
+        meshes.append(_bent(web, (0.50, 0.0, drop + 0.09), bend))
         merged = Mesh.merge(meshes)
         parts.append(
             Mesh(

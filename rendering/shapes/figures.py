@@ -27,6 +27,7 @@ class Pose:
         gaze: Turn of the head to the left, radians.
         grips: How far left and right hand are closed, 0 = flat, 1 = a fist.
         thumbs: Direction the left and right thumb lie to; None = as the arm hangs or is raised.
+        fingers: Direction left and right fingers point to; None = on along the forearm.
         shrugs: How far the left and right shoulder are raised.
         twist: Turn of the trunk above the hips to the left, radians.
         nod: Pitch of the head besides the lean's, radians, positive looks down.
@@ -42,6 +43,7 @@ class Pose:
     gaze: float = 0.0
     grips: tuple[float, float] = (0.3, 0.3)
     thumbs: tuple[Point | None, Point | None] = (None, None)
+    fingers: tuple[Point | None, Point | None] = (None, None)
     shrugs: tuple[float, float] = (0.0, 0.0)
     twist: float = 0.0
     nod: float = 0.0
@@ -83,6 +85,8 @@ class Person:
             with a pattern are pyjamas: cuffs at wrists and ankles, buttons.
         face: "calm" or "alarmed" (open mouth, raised brows, wide eyes).
         gloves: sRGB, or None for bare hands.
+        close: Whether it is made for near views: eyes set into the face, finer hair, the rounder
+            faces of children, fingers side by side.
         pose: The pose.
     """
 
@@ -110,6 +114,7 @@ class Person:
     feet: str = "shoes"
     pattern: str = "none"
     face: str = "calm"
+    close: bool = False
     pose: Pose = field(default_factory=Pose)
 
 
@@ -182,12 +187,18 @@ def infancy(person: Person) -> float:
     return float(np.clip((4.8 - person.heads) / 0.3, 0.0, 1.0))
 
 
+def round_faced(person: Person) -> bool:
+    """Return whether one has the round face of a child, as those made for near views have."""
+    return infancy(person) > 0 or (person.close and youth(person) > 0.6)
+
+
 def hand_length(person: Person, head_height: float) -> float:
     """Return the length of a stretched hand, wrist to fingertips, m."""
     gloved = 1.0 if person.gloves is None else 1.1
     young = youth(person)
     length = head_height * gloved * (0.76 + 0.06 * young) * (1 - 0.10 * person.woman)
-    return length * (1 - 0.24 * infancy(person))
+    small = max(infancy(person), 0.6 * round_faced(person))
+    return length * (1 - 0.24 * small)
 
 
 def _arm_lengths(person: Person) -> tuple[float, float]:
@@ -199,7 +210,7 @@ def _arm_lengths(person: Person) -> tuple[float, float]:
 def reaching(person: Person, side: int, point: Point) -> Person:
     """Return the person with one arm moved so that the middle fingertip is at a point.
 
-    Forearm and hand are one bone here: the hand goes on along the forearm.
+    Unless the pose says where the fingers point, forearm and hand are one bone.
 
     Args:
         person: Looks and pose; the pose says where the elbow points to.
@@ -216,6 +227,11 @@ def reaching(person: Person, side: int, point: Point) -> Person:
     towards = np.asarray(person.pose.elbows) * np.array([1.0, 1.0 - 2.0 * side, 1.0])
     target = np.asarray(point, dtype=np.float64)
     shoulder = bones.shoulders[side]
+    fingers = person.pose.fingers[side]
+    if fingers is not None:
+        pointing = np.asarray(fingers, dtype=np.float64)
+        target = target - pointing / np.linalg.norm(pointing) * tip
+        tip = 0.0
     elbow, end = middle_joint(shoulder, target, upper, fore + tip, towards)
     if float(np.linalg.norm(end - target)) > 1e-6:
         away = float(np.linalg.norm(target - shoulder))

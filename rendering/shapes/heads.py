@@ -6,18 +6,21 @@ Hair and hats are fields of their own; what they hide of the head is left out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..mesh import Material, Mesh
-from .fields import Field, blend, ellipsoid, half_space, limb, surface
-from .figures import Person, Skeleton, infancy, youth
-from .primitives import F64, Colour, frustum, lathe, sweep, torus
+from .fields import Field, blend, ellipsoid, gradient, half_space, limb, surface
+from .figures import Person, Skeleton, infancy, round_faced, youth
+from .primitives import F64, Colour, Point, frustum, lathe, sweep, torus
 from .primitives import ellipsoid as ball
 
 _EYE_WHITE = (0.92, 0.91, 0.90)
 _IRIS = (0.10, 0.07, 0.05)
 _STRANDS = 19.0
 _HAIR_STEP = 0.125
+_FINE_HAIR_STEP = 0.100
 
 
 def head_frame(bones: Skeleton, mesh: Mesh) -> Mesh:
@@ -62,10 +65,14 @@ def head(person: Person, bones: Skeleton) -> list[Mesh]:
     ):
         if cover is None:
             continue
-        shell = surface(cover, _HAIR_STEP, colour, Material.MATTE if hair else Material.CLOTH)
+        fine = hair and person.close and infancy(person) == 0 and person.hair_style != "curly"
+        step = _FINE_HAIR_STEP if fine else _HAIR_STEP
+        shell = surface(cover, step, colour, Material.MATTE if hair else Material.CLOTH)
         shell = without_hidden(shell, face, 0.03)
         skin = without_hidden(skin, cover, 0.03)
-        parts.append(_stranded(shell, 0.12 - 0.06 * infancy(person)) if hair else shell)
+        # Strands are shaded by face: near to, light hair would show its triangles.
+        strands = 0.02 if person.close else 0.12 - 0.06 * infancy(person)
+        parts.append(_stranded(shell, strands) if hair else shell)
     if covers[0] is not None and covers[1] is not None:
         # Hair grows below the hat, which is the last part.
         parts[-2] = without_hidden(parts[-2], covers[1], 0.02)
@@ -98,7 +105,7 @@ def _face_field(person: Person) -> Field:
     young = youth(person)
     small = 1 - 0.25 * young
     chin = 0.115 - 0.02 * person.woman
-    if infancy(person) > 0:
+    if round_faced(person):
         cheeks = [ellipsoid((0.19, s * 0.155, -0.175), (0.165, 0.155, 0.150)) for s in (1.0, -1.0)]
         return blend(
             [*_skull(young), *cheeks, ellipsoid((0.24, 0, -0.355), (0.10, 0.095, 0.085))],
@@ -115,36 +122,121 @@ def _face_field(person: Person) -> Field:
     )
 
 
-def _infant_features(person: Person) -> list[Mesh]:
-    """Ears, big eyes low in the face, faint brows, a small mouth."""
-    skin, hair = person.skin, person.hair
+def _on_face(face: Field, y: F64, z: F64) -> F64:
+    """Return the points of the face's front over (y, z), `n x 3`."""
+    low, high = np.zeros(len(y)), np.full(len(y), 0.7)
+    for _ in range(24):
+        middle = 0.5 * (low + high)
+        inside = face.value(np.stack([middle, y, z], axis=1)) < 0.0
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return np.stack([0.5 * (low + high), y, z], axis=1)
+
+
+def _spot(
+    face: Field,
+    middle: tuple[float, float],
+    radii: tuple[float, float],
+    lift: float,
+    colour: Colour,
+    material: Material = Material.GLOSSY,
+    sides: int = 9,
+) -> Mesh:
+    """Return an oval that follows the face, `lift` above it: nothing stands out in profile."""
+    angle = np.arange(sides) * (2 * np.pi / sides)
+    ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    flat = np.concatenate([np.zeros((1, 2)), 0.55 * ring, ring]) * radii + middle
+    points = _on_face(face, flat[:, 0], flat[:, 1])
+    normals = gradient(face, points)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    # The face's own triangles are chords: the rim dips below them, the rest lies above.
+    height = np.where(np.arange(len(points)) <= sides, lift, 0.6 * lift)
+    one = 1 + np.arange(sides)
+    two = 1 + (np.arange(sides) + 1) % sides
+    faces = np.concatenate(
+        [
+            np.stack([np.zeros(sides, dtype=np.int64), one, two], axis=1),
+            np.stack([one, one + sides, two + sides], axis=1),
+            np.stack([one, two + sides, two], axis=1),
+        ]
+    )
+    built = Mesh.build(points + normals * height[:, None], faces, colour, material, 0.0)
+    return Mesh(
+        built.vertices,
+        built.faces,
+        built.colours,
+        built.materials,
+        normals[faces].astype(np.float32),
+    )
+
+
+def _line(
+    face: Field,
+    points: Sequence[tuple[float, float]],
+    radius: float | Sequence[float],
+    colour: Colour,
+    material: Material = Material.MATTE,
+) -> Mesh:
+    """Return a brow, lid or mouth: a thin roll that follows the face through (y, z) points."""
+    y, z = np.array(points, dtype=np.float64).T
+    return sweep(_on_face(face, y, z), radius, colour, material, sides=5)
+
+
+def _set_eye(person: Person, face: Field, y: float, z: float, size: Point) -> list[Mesh]:
+    """Return an eye set into the face: white, iris, glint and lid.
+
+    Args:
+        person: Looks.
+        face: The face.
+        y: Middle of the eye, in head units, as all here.
+        z: As y.
+        size: Half width and half height of the white, radius of the iris.
+    """
+    wide, high, iris = size
+    skin, s = person.skin, float(np.sign(y))
+    lid: Colour = (skin[0] * 0.42, skin[1] * 0.36, skin[2] * 0.34)
+    lashes = [(y + dy * wide, z + high * dz) for dy, dz in
+              ((-1.02, 0.25), (-0.55, 0.86), (0.0, 1.06), (0.55, 0.86), (1.02, 0.25))]  # fmt: skip
+    look = y - 0.10 * s * wide
+    return [
+        _spot(face, (y, z), (wide, high), 0.012, _EYE_WHITE),
+        _spot(face, (look, z), (iris, iris * 1.06), 0.017, _IRIS),
+        _spot(face, (look + 0.016, z + 0.022), (0.013, 0.013), 0.022, (1.0, 1.0, 1.0), sides=5),
+        _line(face, lashes, (0.004, 0.011, 0.013, 0.011, 0.004), lid, Material.SKIN),
+    ]
+
+
+def _childs_features(person: Person) -> list[Mesh]:
+    """Ears, big eyes low in the face, faint arched brows, a small mouth that smiles a little."""
+    skin, hair, face = person.skin, person.hair, _face_field(person)
     dark: Colour = (skin[0] * 0.55, skin[1] * 0.50, skin[2] * 0.50)
     lip: Colour = (skin[0] * 0.86, skin[1] * 0.54, skin[2] * 0.54)
     brow: Colour = tuple((0.55 * h + 0.45 * s) * 0.8 for h, s in zip(hair, skin, strict=True))  # type: ignore[assignment]
-    lid: Colour = (skin[0] * 0.42, skin[1] * 0.36, skin[2] * 0.34)
     z, parts = -0.065, []
-    for y in (0.148, -0.148):
-        side = np.sign(y)
+    for s in (1.0, -1.0):
         if person.hair_style != "long":
             parts.append(
-                ball((0.07, 0.040, 0.110), (-0.04, side * 0.345, -0.07), skin, Material.SKIN, 8)
+                ball((0.07, 0.040, 0.110), (-0.04, s * 0.345, -0.07), skin, Material.SKIN, 8)
             )
-        parts += [
-            ball((0.035, 0.086, 0.062), (0.330, y, z), _EYE_WHITE, Material.GLOSSY, 8),
-            ball((0.030, 0.054, 0.057), (0.349, y * 0.98, z), _IRIS, Material.GLOSSY, 8),
-            ball(
-                (0.006, 0.013, 0.013),
-                (0.377, y * 0.98 - 0.016, z + 0.022),
-                (1.0, 1.0, 1.0),
-                segments=5,
-            ),
-            ball((0.030, 0.090, 0.012), (0.338, y, z + 0.060), lid, Material.SKIN, 6),
-            ball((0.025, 0.080, 0.015), (0.345, y, z + 0.135), brow, Material.MATTE, 6),
-        ]
+        parts += _set_eye(person, face, s * 0.148, z, (0.080, 0.064, 0.054))
+        # The inner ends lie higher than the outer ones: no frown.
+        arch = [(s * y, z + up) for y, up in ((0.085, 0.138), (0.140, 0.158), (0.225, 0.118))]
+        parts.append(_line(face, arch, (0.009, 0.013, 0.007), brow))
     parts.append(ball((0.052, 0.050, 0.042), (0.362, 0.0, -0.115), skin, Material.SKIN, 8))
-    parts.append(ball((0.030, 0.072, 0.030), (0.338, 0.0, -0.252), lip, Material.SKIN, 8))
-    parts.append(ball((0.020, 0.066, 0.006), (0.353, 0.0, -0.250), dark, Material.SKIN, 6))
+    parts.append(_spot(face, (0.0, -0.258), (0.070, 0.030), 0.010, lip, Material.SKIN, 10))
+    smile = [(-0.082, -0.232), (-0.045, -0.254), (0.0, -0.262), (0.045, -0.254), (0.082, -0.232)]
+    parts.append(_line(face, smile, (0.006, 0.010, 0.012, 0.010, 0.006), dark, Material.SKIN))
     parts.append(ball((0.012, 0.026, 0.009), (0.402, 0.0, -0.142), dark, Material.SKIN, 6))
+    return parts
+
+
+def _alarmed_eyes(person: Person) -> list[Mesh]:
+    """Return the wide eyes and raised brows of a grown-up, set into the face."""
+    face, parts = _face_field(person), []
+    brow: Colour = tuple(min(c * 0.75, 0.42) for c in person.hair)  # type: ignore[assignment]
+    for s in (1.0, -1.0):
+        parts += _set_eye(person, face, s * 0.135, 0.0, (0.070, 0.066, 0.034))
+        arch = [(s * y, up) for y, up in ((0.055, 0.165), (0.130, 0.180), (0.215, 0.120))]
+        parts.append(_line(face, arch, (0.010, 0.016, 0.008), brow))
     return parts
 
 
@@ -159,8 +251,8 @@ def _open_mouth(lips: Colour) -> list[Mesh]:
 
 def _features(person: Person) -> list[Mesh]:
     """Ears, eyes, brows, lips, nostrils, glasses, beard."""
-    if infancy(person) > 0:
-        return _infant_features(person)
+    if round_faced(person):
+        return _childs_features(person)
     alarmed = person.face == "alarmed"
     young, skin = youth(person), person.skin
     dark = (skin[0] * 0.55, skin[1] * 0.52, skin[2] * 0.52)
@@ -174,6 +266,8 @@ def _features(person: Person) -> list[Mesh]:
         if not covered:
             ear = ball((0.07, 0.035, 0.115), (-0.03, side * 0.34, -0.02), skin, Material.SKIN, 8)
             parts.append(ear)
+        if alarmed and person.close:
+            continue
         white = ball((0.035, eye * 1.2, eye * 0.78), (0.338, y, z), _EYE_WHITE, Material.GLOSSY, 8)
         iris = ball((0.03, eye * 0.64, eye * 0.72), (0.356, y, z), _IRIS, Material.GLOSSY, 6)
         arch = ball((0.03, 0.085, 0.021), (0.352, y, z + 0.10), brow, Material.MATTE, 6)
@@ -202,6 +296,8 @@ def _features(person: Person) -> list[Mesh]:
             parts.append(rim.transformed((0.405, y, z), yaw=np.pi / 2))
             temple = [(0.40, side * 0.22, z + 0.02), (0.02, side * 0.37, z + 0.03)]
             parts.append(sweep(temple, 0.008, frames, sides=3))
+    if alarmed and person.close:
+        parts += _alarmed_eyes(person)
     red = (0.86, 0.45, 0.46) if person.woman else (0.84, 0.56, 0.54)
     lips: Colour = (skin[0] * red[0], skin[1] * red[1], skin[2] * red[2])
     out = 0.035 if person.beard else 0.0

@@ -172,7 +172,7 @@ def _tube(
 
 def _stripes(person: Person) -> tuple[Colour | None, int]:
     """Return the colour of a limb's stripes, if any, and the sides of its tube: they cost rings."""
-    return (person.inner, 8) if person.pattern == "stripes" else (None, 10)
+    return (person.inner, 7) if person.pattern == "stripes" else (None, 10)
 
 
 def _sleeves(person: Person, bones: Skeleton, cloth: float) -> list[Mesh]:
@@ -469,6 +469,10 @@ def _hands(person: Person, bones: Skeleton) -> list[Mesh]:
         w, e = bones.wrists[i], bones.elbows[i]
         # The hand's own frame: x along the fingers, y out of its back, z towards the thumb.
         along = (w - e) / max(float(np.linalg.norm(w - e)), 1e-9)
+        fingers = person.pose.fingers[i]
+        if fingers is not None:
+            along = np.asarray(fingers, dtype=np.float64)
+            along = along / np.linalg.norm(along)
         # A hanging hand has its thumb ahead, a raised one shows its palm.
         ahead = np.array([0.15, -side, 0.0] if along[2] > 0.5 else [1.0, 0.0, 0.25])
         thumb = person.pose.thumbs[i]
@@ -481,7 +485,7 @@ def _hands(person: Person, bones: Skeleton) -> list[Mesh]:
             cuff = [w - along * share * size for share in (0.75, 0.70, 0.0, -0.05)]
             radii = [r * bones.unit for r in (0.020, 0.039, 0.034, 0.020)]
             parts.append(sweep(cuff, radii, colour, material, sides=9))
-        for mesh in _hand(person.pose.grips[i], -side, colour, material):
+        for mesh in _hand(person.pose.grips[i], -side, colour, material, person.close):
             matrix = (mesh.vertices @ frame.T + w).astype(np.float32)
             parts.append(
                 Mesh(
@@ -495,7 +499,9 @@ def _hands(person: Person, bones: Skeleton) -> list[Mesh]:
     return parts
 
 
-def _hand(grip: float, palm: float, colour: Colour, material: Material) -> list[Mesh]:
+def _hand(
+    grip: float, palm: float, colour: Colour, material: Material, close: bool = False
+) -> list[Mesh]:
     """Return a hand of length 1 along x: a palm, four fingers, a thumb towards z.
 
     Args:
@@ -503,20 +509,20 @@ def _hand(grip: float, palm: float, colour: Colour, material: Material) -> list[
         palm: The side (+1 or -1 along y) to which the fingers close.
         colour: sRGB.
         material: Material.
+        close: Whether the fingers lie side by side, as in a hand at rest.
     """
     parts = [
         frustum((-0.12, 0, 0), (0.16, 0, 0), 0.135, 0.14, colour, material, 7),
         ball((0.30, 0.095, 0.205), (0.26, 0, 0), colour, material, 8),
     ]
-    spread = 1.30 - 0.30 * min(grip / 0.3, 1.0)
+    spread = 0.92 if close else 1.30 - 0.30 * min(grip / 0.3, 1.0)
+    radii = (0.060, 0.058, 0.045) if close else (0.056, 0.052, 0.036)
     for j, length in enumerate((0.92, 1.0, 0.97, 0.84)):
         z = 0.150 - 0.098 * j
         curl = palm * 0.36 * grip
         middle = (0.44 + 0.28 * (1 - 0.25 * grip), curl * 0.45, z * (1 + spread) / 2)
         tip = (length * (1 - grip) + 0.48 * grip, curl * 1.05, z * spread)
-        parts.append(
-            sweep([(0.36, 0, z), middle, tip], (0.056, 0.052, 0.036), colour, material, sides=6)
-        )
+        parts.append(sweep([(0.36, 0, z), middle, tip], radii, colour, material, sides=6))
     out = 0.10 * (spread - 1)
     thumb = [
         (0.05, 0, 0.10),

@@ -53,15 +53,14 @@ class Figure:
 
 
 _STANDING = Pose(
-    hands=((0.05, 0.215, 0.545), (0.03, -0.215, 0.54)),
+    hands=((0.05, 0.200, 0.545), (0.03, -0.200, 0.54)),
     feet=((0.015, 0.085, 0.05), (-0.01, -0.085, 0.05)),
     elbows=(-0.8, 0.9, 0.0),
+    grips=(0.35, 0.35),
 )
-_ARMS_OUT = replace(
-    _STANDING, hands=((0.10, 0.27, 0.66), (0.06, -0.28, 0.63)), grips=(0.1, 0.1), gaze=0.15
-)
+_AT_EASE = replace(_STANDING, hands=((0.09, 0.205, 0.575), (0.02, -0.205, 0.55)), gaze=0.15)
 _LOOKING_UP = replace(
-    _STANDING, hands=((0.13, 0.16, 0.66), (0.04, -0.215, 0.54)), gaze=-0.2, nod=-0.12
+    _STANDING, hands=((0.10, 0.185, 0.60), (0.04, -0.200, 0.54)), gaze=-0.2, nod=-0.12
 )
 _TODDLING = Pose(
     pelvis=(0.0, 0.59),
@@ -70,7 +69,7 @@ _TODDLING = Pose(
     feet=((0.12, 0.075, 0.055), (-0.13, -0.075, 0.085)),
     elbows=(-0.8, 0.9, -0.2),
     toes=(-0.18, 0.55),
-    grips=(0.15, 0.15),
+    grips=(0.3, 0.3),
     nod=0.1,
 )
 _OTHER_TODDLING = replace(
@@ -134,35 +133,42 @@ _SQUATTING = Pose(
 )
 _TIPTOE = Pose(
     pelvis=(0.0, 0.665),
-    lean=0.16,
-    hands=((0.20, 0.16, 0.75), (0.2, -0.15, 0.9)),
+    lean=0.20,
+    hands=((0.16, 0.17, 0.64), (0.2, -0.15, 0.9)),
     feet=((0.0, 0.075, 0.125), (-0.02, -0.075, 0.125)),
-    elbows=(-0.3, 1.0, -0.5),
+    elbows=(-0.25, 1.0, 0.10),
     toes=(0.75, 0.75),
-    grips=(0.2, 0.10),
+    grips=(0.35, 0.25),
     thumbs=_PALM_DOWN,
-    shrugs=(0.0, 0.035),
-    twist=0.32,
-    nod=-0.30,
+    fingers=(None, (1.0, 0.15, -0.08)),
+    shrugs=(0.0, 0.03),
+    twist=0.30,
+    nod=-0.05,
 )
-_ON_STOOL = replace(
-    _TIPTOE,
-    pelvis=(0.0, 0.640),
-    hands=((0.06, 0.20, 0.56), (0.2, -0.15, 0.9)),
+_ON_STOOL = Pose(
+    pelvis=(0.03, 0.640),
+    lean=0.30,
+    hands=((0.2, 0.15, 0.6), (0.2, -0.15, 0.9)),
     feet=((0.0, 0.065, 0.085), (-0.02, -0.065, 0.085)),
+    elbows=(-0.5, 0.9, -0.3),
     toes=(0.4, 0.4),
-    lean=0.05,
-    twist=0.18,
+    grips=(0.1, 0.15),
+    thumbs=_PALM_DOWN,
+    fingers=((1.0, 0.0, -0.25), (1.0, 0.1, 0.1)),
+    shrugs=(-0.02, 0.035),
+    twist=0.12,
+    nod=-0.25,
 )
 _ALARMED = Pose(
     pelvis=(0.02, 0.585),
-    lean=0.12,
-    hands=((0.12, 0.13, 0.84), (0.3, -0.1, 0.8)),
-    feet=((-0.16, 0.07, 0.108), (0.16, -0.07, 0.055)),
-    elbows=(-0.4, 0.8, -0.9),
+    lean=0.08,
+    hands=((0.14, 0.165, 0.90), (0.3, -0.1, 0.8)),
+    feet=((-0.16, 0.06, 0.108), (0.16, -0.06, 0.055)),
+    elbows=(-0.2, 0.8, -0.9),
     toes=(0.5, 0.0),
-    grips=(0.0, 0.25),
-    thumbs=((-0.3, -1.0, 0.2), (0.0, 0.4, 1.0)),
+    grips=(0.15, 0.25),
+    thumbs=((-0.5, -0.8, 0.2), (0.0, 0.4, 1.0)),
+    fingers=((0.12, -0.35, 1.0), None),
     gaze=0.75,
     twist=0.12,
 )
@@ -176,6 +182,7 @@ def _mirrored(pose: Pose) -> Pose:
         return (rx, -ry, rz), (lx, -ly, lz)
 
     left, right = pose.thumbs
+    other, points = pose.fingers
     return replace(
         pose,
         hands=swapped(pose.hands),  # type: ignore[arg-type]
@@ -187,6 +194,10 @@ def _mirrored(pose: Pose) -> Pose:
             None if left is None else (left[0], -left[1], left[2]),
         ),
         gaze=-pose.gaze,
+        fingers=(
+            None if points is None else (points[0], -points[1], points[2]),
+            None if other is None else (other[0], -other[1], other[2]),
+        ),
         shrugs=pose.shrugs[::-1],
         twist=-pose.twist,
     )
@@ -199,8 +210,13 @@ def _toddler(height: float, pose: Pose, **looks: object) -> Person:
         "hem": 0.03,
         "skin": _FAIR,
         "width": 1.15,
+        "close": True,
     }
     return Person(height=height, pose=pose, **{**defaults, **looks})  # type: ignore[arg-type]
+
+
+def _child(height: float, heads: float, **looks: object) -> Person:
+    return Person(height=height, heads=heads, width=0.92, close=True, **looks)  # type: ignore[arg-type]
 
 
 def _pyjamas(
@@ -215,22 +231,22 @@ _GIRL = {"hair_style": "bunches"}
 FIGURES: Mapping[str, tuple[Figure, ...]] = {
     "toddler_standing": (
         Figure(_pyjamas(0.90, _STANDING, (0.16, 0.36, 0.78), _WHITE, "stars", hair=_BLOND)),
-        Figure(_pyjamas(0.88, _ARMS_OUT, (0.30, 0.55, 0.90), (0.98, 0.88, 0.30), "dots",
+        Figure(_pyjamas(0.88, _AT_EASE, (0.30, 0.55, 0.90), (0.98, 0.88, 0.30), "dots",
                         skin=_BROWN, hair=_DARK, hair_style="curly")),
         Figure(_pyjamas(0.93, _LOOKING_UP, (0.20, 0.42, 0.82), (0.80, 0.90, 0.98), "stripes",
                         skin=_TAN, hair=_CHESTNUT, **_GIRL)),
     ),
     "child_running": (
-        Figure(Person(height=1.18, heads=5.7, top=(0.90, 0.22, 0.16), bottom=(0.20, 0.27, 0.45),
+        Figure(_child(1.16, 4.95, top=(0.90, 0.22, 0.16), bottom=(0.20, 0.27, 0.45),
                       sleeves="short", detail="stripes", shoes=(0.92, 0.92, 0.90),
                       skin=_FAIR, hair=_CHESTNUT, pose=_RUNNING)),
-        Figure(Person(height=1.12, heads=5.5, hair_style="ponytail", hair=_BLOND,
+        Figure(_child(1.12, 4.85, hair_style="ponytail", hair=_BLOND,
                       skin=_FAIR, top=(0.98, 0.78, 0.22), bottom=(0.55, 0.30, 0.62),
                       sleeves="short", hem=0.05, shoes=(0.90, 0.40, 0.50), pose=_OTHER_RUN)),
-        Figure(Person(height=1.24, heads=5.9, skin=_BROWN, hair=_DARK, hair_style="curly",
+        Figure(_child(1.22, 5.05, skin=_BROWN, hair=_DARK, hair_style="curly",
                       top=(0.20, 0.60, 0.42), bottom=(0.58, 0.48, 0.34), legs="shorts",
                       sleeves="short", shoes=(0.20, 0.30, 0.60), pose=_OTHER_RUN)),
-        Figure(Person(height=1.15, heads=5.6, hair_style="bunches", hair=_DARK,
+        Figure(_child(1.14, 4.9, hair_style="bunches", hair=_DARK,
                       skin=_TAN, top=(0.25, 0.62, 0.80), bottom=(0.92, 0.45, 0.55), legs="skirt",
                       shoes=(0.95, 0.95, 0.92), pose=_RUNNING)),
     ),
@@ -248,24 +264,27 @@ FIGURES: Mapping[str, tuple[Figure, ...]] = {
         )
     ),
     "child_on_stool": (
-        Figure(Person(height=1.06, heads=5.1, feet="bare", top=(0.25, 0.55, 0.85),
+        Figure(_child(1.04, 5.1, feet="bare", top=(0.25, 0.55, 0.85),
                       bottom=(0.30, 0.30, 0.36), sleeves="short", skin=_FAIR, hair=_CHESTNUT,
-                      pose=_ON_STOOL), ((1, (0.28, -0.10, 1.18)),)),
-        Figure(Person(height=1.10, heads=5.2, hair_style="ponytail", hair=_DARK,
+                      pose=_ON_STOOL),
+               ((1, (0.41, -0.12, 1.02)), (0, (0.30, 0.13, 0.474)))),
+        Figure(_child(1.05, 5.1, hair_style="ponytail", hair=_DARK,
                       skin=_TAN, feet="bare", top=(0.95, 0.45, 0.55), bottom=(0.30, 0.40, 0.60),
-                      pose=_mirrored(_ON_STOOL)), ((0, (0.30, 0.10, 1.21)),)),
-        Figure(Person(height=1.02, heads=5.0, skin=_BROWN, hair=_DARK, hair_style="curly",
+                      pose=_mirrored(_ON_STOOL)),
+               ((0, (0.41, 0.12, 1.02)), (1, (0.30, -0.13, 0.474)))),
+        Figure(_child(1.03, 5.0, skin=_BROWN, hair=_DARK, hair_style="curly",
                       feet="bare", top=(0.95, 0.80, 0.25), bottom=(0.25, 0.45, 0.35), legs="shorts",
-                      sleeves="short", pose=_ON_STOOL), ((1, (0.27, -0.09, 1.13)),)),
+                      sleeves="short", pose=_ON_STOOL),
+               ((1, (0.40, -0.12, 1.00)), (0, (0.30, 0.13, 0.474)))),
     ),
     "adult_reacting": (
-        Figure(Person(height=1.67, woman=True, face="alarmed", hair_style="ponytail",
+        Figure(Person(height=1.67, woman=True, face="alarmed", close=True, hair_style="long",
                       hair=_CHESTNUT, skin=_FAIR, top=(0.55, 0.72, 0.62), bottom=(0.20, 0.26, 0.42),
                       hem=0.035, shoes=(0.55, 0.40, 0.34), pose=_ALARMED),
                ((1, (0.70, -0.12, 1.20)),)),
-        Figure(Person(height=1.70, woman=True, face="alarmed", hair_style="bun", hair=_DARK,
-                      skin=_TAN, top=(0.78, 0.30, 0.28), bottom=(0.24, 0.24, 0.27), hem=0.035,
-                      shoes=(0.85, 0.84, 0.80), pose=_mirrored(_ALARMED)),
+        Figure(Person(height=1.70, woman=True, face="alarmed", close=True, hair_style="long",
+                      hair=_DARK, skin=_TAN, top=(0.78, 0.30, 0.28), bottom=(0.24, 0.24, 0.27),
+                      hem=0.035, shoes=(0.85, 0.84, 0.80), pose=_mirrored(_ALARMED)),
                ((0, (0.70, 0.12, 1.20)),)),
     ),
     "child_reaching": (
@@ -279,23 +298,24 @@ FIGURES: Mapping[str, tuple[Figure, ...]] = {
                ((1, (0.39, -0.04, 0.34)),)),
     ),
     "child_near_microwave": (
-        Figure(_toddler(0.98, _TIPTOE, top=(0.95, 0.30, 0.22), bottom=(0.24, 0.33, 0.55),
-                        hair=_CHESTNUT), ((1, (0.29, -0.07, 1.00)),)),
-        Figure(_toddler(0.97, _mirrored(_TIPTOE), top=(0.98, 0.82, 0.30), bottom=(0.35, 0.52, 0.36),
-                        hair=_BLOND, **_GIRL), ((0, (0.28, 0.07, 1.00)),)),
-        Figure(_toddler(0.99, _TIPTOE, top=(0.25, 0.62, 0.78), bottom=(0.50, 0.42, 0.34),
+        Figure(_toddler(1.13, _TIPTOE, heads=4.6, top=(0.95, 0.30, 0.22), bottom=(0.24, 0.33, 0.55),
+                        hair=_CHESTNUT), ((1, (0.42, -0.15, 1.00)),)),
+        Figure(_toddler(1.11, _mirrored(_TIPTOE), heads=4.6, top=(0.98, 0.82, 0.30),
+                        bottom=(0.35, 0.52, 0.36), hair=_BLOND, **_GIRL),
+               ((0, (0.42, 0.15, 1.00)),)),
+        Figure(_toddler(1.15, _TIPTOE, heads=4.6, top=(0.25, 0.62, 0.78), bottom=(0.50, 0.42, 0.34),
                         skin=_BROWN, hair=_DARK, hair_style="curly", sleeves="short"),
-               ((1, (0.29, -0.07, 1.00)),)),
+               ((1, (0.42, -0.15, 1.00)),)),
     ),
     "child_near_pan": tuple(
-        Figure(_toddler(height, pose, **looks), ((side, (0.30, y, 0.97)),))
+        Figure(_toddler(height, pose, heads=4.6, **looks), ((side, (0.42, y, 0.99)),))
         for height, side, y, pose, looks in (
-            (0.97, 0, 0.07, replace(_mirrored(_TIPTOE), gaze=0.1),
+            (1.13, 0, 0.15, replace(_mirrored(_TIPTOE), gaze=0.1),
              {"top": (0.45, 0.70, 0.35), "bottom": (0.50, 0.36, 0.26), "hair": _BLOND}),
-            (0.96, 1, -0.07, replace(_TIPTOE, hands=((0.10, 0.21, 0.62), (0.2, -0.15, 0.9))),
+            (1.11, 1, -0.15, replace(_TIPTOE, hands=((0.10, 0.20, 0.58), (0.2, -0.15, 0.9))),
              {"top": (0.80, 0.45, 0.72), "bottom": (0.28, 0.26, 0.40), "hair": _DARK, "skin": _TAN,
               **_GIRL}),
-            (0.98, 1, -0.07, replace(_TIPTOE, hands=((0.03, 0.24, 0.58), (0.2, -0.15, 0.9))),
+            (1.15, 1, -0.15, replace(_TIPTOE, hands=((0.03, 0.21, 0.56), (0.2, -0.15, 0.9))),
              {"top": (0.92, 0.90, 0.84), "bottom": (0.20, 0.42, 0.62), "hair": _DARK,
               "skin": _BROWN, "legs": "shorts", "sleeves": "short", "detail": "stripes",
               "inner": (0.85, 0.25, 0.20)}),
@@ -311,7 +331,7 @@ FIGURES: Mapping[str, tuple[Figure, ...]] = {
                         hair_style="curly")),
     ),
     "barefoot_standing": (
-        Figure(_pyjamas(0.90, _ARMS_OUT, (0.98, 0.82, 0.30), (0.98, 0.98, 0.96), "dots",
+        Figure(_pyjamas(0.90, _AT_EASE, (0.98, 0.82, 0.30), (0.98, 0.98, 0.96), "dots",
                         hair=_CHESTNUT)),
         Figure(_pyjamas(0.87, _STANDING, (0.96, 0.60, 0.70), (0.99, 0.96, 0.97), "stars",
                         hair=_BLOND, **_GIRL)),
