@@ -557,7 +557,7 @@ class Stage:
             y = self._along_top(0.2)
             # Pushed up to the counter, its back aside: the child's feet are seen.
             yaw = self._sign() * math.pi / 2 + self._uniform(-0.25, 0.25)
-            child_yaw = self._uniform(-0.3, 0.3)
+            child_yaw = self._uniform(-0.2, 0.2)
             stool = Placed(kind, "chair", chair, COUNTER_FRONT - 0.27, y, 0.0, yaw)
             top = stool.to_room([seat])[0]
             return [
