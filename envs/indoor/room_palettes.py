@@ -66,7 +66,7 @@ class Palette:
 
 LOOKS: dict[str, Palette] = {
     "white": Palette(
-        fronts=(0.88, 0.88, 0.86),
+        fronts=(0.86, 0.86, 0.84),
         uppers=(0.88, 0.88, 0.86),
         finish=Material.GLOSSY,
         shaker=False,
@@ -115,7 +115,7 @@ LOOKS: dict[str, Palette] = {
         pots=(0.70, 0.50, 0.40),
     ),
     "navy": Palette(
-        fronts=(0.21, 0.25, 0.33),
+        fronts=(0.27, 0.32, 0.42),
         uppers=(0.88, 0.88, 0.86),
         finish=Material.MATTE,
         shaker=True,
@@ -125,8 +125,8 @@ LOOKS: dict[str, Palette] = {
         top_material=Material.STONE,
         rounded=True,
         tiles=(0.90, 0.91, 0.91),
-        wall=(0.84, 0.85, 0.86),
-        floor=(0.70, 0.68, 0.64),
+        wall=(0.79, 0.80, 0.81),
+        floor=(0.58, 0.56, 0.53),
         planks=False,
         pots=(0.86, 0.86, 0.84),
     ),

@@ -215,6 +215,10 @@ def smoothed(
                     value = values[c, o]
                     if face[o] < 0 or value != value:
                         continue
+                    if face[o] == face[i]:
+                        total += value
+                        found += 1
+                        continue
                     dot, off = 0.0, 0.0
                     for k in range(3):
                         dot += flats[i, k] * flats[o, k]

@@ -165,7 +165,7 @@ def test_smoothing_stays_within_a_surface_and_fills_gaps():
     values = np.where(columns >= 4, 1.0, 0.0).astype(np.float32)[None].copy()
     values[0, (rows + columns) % 2 == 1] = np.nan
     out = np.empty_like(values)
-    face = np.zeros(count, np.int32)
+    face = (np.arange(count) % 2 + 2 * (columns >= 4)).astype(np.int32)
     smoothed(values, points, flats, np.ones(count, np.float32), face, width, out)
     np.testing.assert_array_equal(out[0], np.where(columns >= 4, 1.0, 0.0))
 
