@@ -11,7 +11,7 @@ import json
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,86 @@ INPUTS = ("options", "picture", "question")
 _GAP = re.compile(r"\s{16,}")
 
 
+class Network:
+    """One trained network: an ONNX file and what the file beside it says.
+
+    Attributes:
+        weights: The ONNX file.
+    """
+
+    def __init__(self, weights: Path) -> None:
+        """Name the weights; they are loaded when first asked."""
+        self.weights = weights
+        self._lock = threading.Lock()
+        self._session: Any = None
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return what the file beside the weights says of them: version, input, training."""
+        path = self.weights.with_suffix(".json")
+        if not path.is_file():
+            return {}
+        try:
+            facts = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise EnvironmentFault(f"{path} cannot be read ({_why(error)})") from error
+        if not isinstance(facts, dict):
+            raise EnvironmentFault(f"{path} holds no JSON object")
+        return facts
+
+    def identity(self) -> dict[str, Any]:
+        """Return the digest of the weights and their version."""
+        try:
+            found = self.weights.stat()
+            digest = _digest(self.weights, found.st_mtime_ns, found.st_size, found.st_ino)
+        except OSError as error:
+            raise EnvironmentFault(f"{self.weights} cannot be read ({_why(error)})") from error
+        return {"weights_sha256": digest, "version": self.facts().get("version")}
+
+    @cached_property
+    def asks(self) -> npt.NDArray[np.float32]:
+        """Bags `n x BUCKETS` of the questions that it was trained on."""
+        texts = self.facts().get("asks")
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            texts = []
+        return np.stack([bag(text) for text in texts] or [bag("")])
+
+    def knows(self, question: str) -> float:
+        """Return how near a question is to the nearest one that it was trained on, 0 to 1."""
+        return float((self.asks @ bag(question)).max())
+
+    def probabilities(
+        self, picture: Picture, question: str, options: Sequence[str]
+    ) -> npt.NDArray[np.float32]:
+        """Return the probability of each option, `k`; see `TinyVLM.probabilities`."""
+        session = self._load()
+        height, width = next(i.shape for i in session.get_inputs() if i.name == "picture")[1:3]
+        out = session.run(
+            None,
+            {
+                "picture": network_input(picture, (width, height))[None],
+                "question": bag(question)[None],
+                "options": np.stack([bag(option) for option in options]),
+            },
+        )[0]
+        result: npt.NDArray[np.float32] = np.asarray(out, dtype=np.float32)
+        return result
+
+    def _load(self) -> Any:
+        if self._session is None:
+            with self._lock:
+                if self._session is None:
+                    self._session = _session(self.weights, self.facts().get("sha256"))
+        return self._session
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the path alone: the session is re-made where it is used."""
+        return {"weights": self.weights}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore without a session."""
+        self.__init__(state["weights"])  # type: ignore[misc]
+
+
 class TinyVLM:
     """The built-in model under test (core.VLM): no key, no download, milliseconds a picture.
 
@@ -37,36 +117,52 @@ class TinyVLM:
     model: it finds the option lines in the prompt, scores each option by its words, and replies
     with a short reason and ``ANSWER: X``. It does not see letters or the order of the options, has
     no randomness (the seed changes nothing) and keeps no state. Thread-safe and picklable.
+
+    It is a mixture of experts, one network a kind of picture: the words of the question choose the
+    one that was trained on the nearest question.
+
+    Attributes:
+        name: Its name.
+        networks: The experts; the first answers what is near to no question of any.
     """
 
     name = "tiny-vlm"
     priced = True
     reads_scenes_only = True
+    experts: tuple[str, ...] = ("tiny-vlm",)
+    """Names of the packaged weights."""
 
     def __init__(self, weights: str | Path | None = None) -> None:
         """Name the weights; they are loaded at the first answer.
 
         Args:
             weights: ONNX file written by ``scripts/train_tiny_vlm``, with its ``.json`` beside it;
-                None = the packaged one.
+                None = the packaged ones.
 
         Raises:
             UsageError: When there is no such file.
         """
-        self.weights = WEIGHTS / f"{self.name}.onnx" if weights is None else Path(weights)
-        try:
-            there = self.weights.is_file()
-        except (OSError, ValueError):  # a name that no file can have
-            there = False
-        if not there:
-            raise UsageError(
-                f"{self.name}: there are no weights at {str(self.weights)[:500]}; "
-                "`scripts/train_tiny_vlm` writes them"
-            )
+        paths = [WEIGHTS / f"{name}.onnx" for name in self.experts]
+        if weights is not None:
+            paths = [Path(weights)]
+        for path in paths:
+            try:
+                there = path.is_file()
+            except (OSError, ValueError):  # a name that no file can have
+                there = False
+            if not there:
+                raise UsageError(
+                    f"{self.name}: there are no weights at {str(path)[:500]}; "
+                    "`scripts/train_tiny_vlm` writes them"
+                )
+        self.networks = tuple(Network(path) for path in paths)
         if weights is not None:
             self.name = self._own_name()
-        self._lock = threading.Lock()
-        self._session: Any = None
+
+    @property
+    def weights(self) -> Path:
+        """The file of the first network."""
+        return self.networks[0].weights
 
     def answer(self, images: Sequence[Picture], prompt: str, *, seed: int) -> Reply:
         """Answer a multiple-choice prompt about the first picture."""
@@ -95,31 +191,18 @@ class TinyVLM:
             question: The question's text.
             options: The texts of `k` ≥ 1 options.
         """
-        session = self._load()
-        height, width = next(i.shape for i in session.get_inputs() if i.name == "picture")[1:3]
-        out = session.run(
-            None,
-            {
-                "picture": network_input(picture, (width, height))[None],
-                "question": bag(question)[None],
-                "options": np.stack([bag(option) for option in options]),
-            },
-        )[0]
-        result: npt.NDArray[np.float32] = np.asarray(out, dtype=np.float32)
-        return result
+        return self.network_for(question).probabilities(picture, question, options)
+
+    def network_for(self, question: str) -> Network:
+        """Return the network that was trained on the question nearest to this one."""
+        if len(self.networks) == 1:
+            return self.networks[0]
+        # `max` keeps the first of equals.
+        return max(self.networks, key=lambda network: network.knows(question))
 
     def facts(self) -> Mapping[str, Any]:
-        """Return what the file beside the weights says of them: version, input, training."""
-        path = self.weights.with_suffix(".json")
-        if not path.is_file():
-            return {}
-        try:
-            facts = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise EnvironmentFault(f"{path} cannot be read ({_why(error)})") from error
-        if not isinstance(facts, dict):
-            raise EnvironmentFault(f"{path} holds no JSON object")
-        return facts
+        """Return what the file beside the first weights says of them."""
+        return self.networks[0].facts()
 
     def _own_name(self) -> str:
         name = self.facts().get("name", self.weights.stem)
@@ -130,35 +213,16 @@ class TinyVLM:
 
     def identity(self) -> Mapping[str, Any]:
         """Return the digest of the weights and their version, for a run's config."""
-        try:
-            found = self.weights.stat()
-            digest = _digest(self.weights, found.st_mtime_ns, found.st_size, found.st_ino)
-        except OSError as error:
-            raise EnvironmentFault(f"{self.weights} cannot be read ({_why(error)})") from error
-        return {"weights_sha256": digest, "version": self.facts().get("version")}
-
-    def _load(self) -> Any:
-        if self._session is None:
-            with self._lock:
-                if self._session is None:
-                    self._session = _session(self.weights, self.facts().get("sha256"))
-        return self._session
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickle name and path alone: the session is re-made where it is used."""
-        return {"name": self.name, "weights": self.weights}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore without a session."""
-        self.name, self.weights = state["name"], state["weights"]
-        self._lock = threading.Lock()
-        self._session = None
+        first, *others = self.networks
+        further = {network.weights.stem: network.identity() for network in others}
+        return {**first.identity(), **({"further": further} if further else {})}
 
 
 class TinyVLMSmall(TinyVLM):
     """A second built-in model: other pictures, another resolution and another architecture."""
 
     name = "tiny-vlm-s"
+    experts = ("tiny-vlm-s",)
 
 
 def network_input(picture: Picture, size: tuple[int, int]) -> npt.NDArray[np.uint8]:

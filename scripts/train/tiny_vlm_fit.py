@@ -195,10 +195,35 @@ def validate(
     }
 
 
+def asks(records: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the questions that a network is trained on, in all their words."""
+    texts: dict[str, None] = {}
+    for record in records:
+        for item in (record, *(record.get("others") or ())):
+            wording = item.get("asks") or DOMAINS[record["domain"]].wording.asks
+            texts.update(dict.fromkeys((item["question"], *wording)))
+    return sorted(texts)
+
+
 def export(
-    name: str, recipe: Recipe, network: TinyNetwork, path: Path, training: dict[str, Any]
+    name: str,
+    recipe: Recipe,
+    network: TinyNetwork,
+    path: Path,
+    training: dict[str, Any],
+    questions: Sequence[str] = (),
 ) -> None:
-    """Write the ONNX file and, beside it, what it is; an interrupted one leaves the old files."""
+    """Write the ONNX file and, beside it, what it is; an interrupted one leaves the old files.
+
+    Args:
+        name: Of the network.
+        recipe: What it was trained by.
+        network: The trained network.
+        path: Of the ONNX file.
+        training: Facts about the training.
+        questions: Texts that it was trained on (`asks`): by them a model of several networks
+            chooses.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part.onnx")
     width, height = recipe.size
@@ -229,6 +254,7 @@ def export(
         "network": recipe.network,
         "parameters": sum(parameter.numel() for parameter in network.parameters()),
         "training": training,
+        "asks": list(questions),
     }
     part.with_suffix(".json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     part.replace(path)

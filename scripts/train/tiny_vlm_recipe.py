@@ -70,14 +70,21 @@ class Recipe:
 
 MIX = {0: 0.20, 1: 0.40, 2: 0.25, 3: 0.15}
 
+MIX_S = {0: 0.20, 1: 0.50, 2: 0.30}
+SEARCHED = dict.fromkeys(range(1, 6), 0.2)
+
 SETS = {
     "train": PictureSet(1001, 8000, MIX),
-    "train-s": PictureSet(1003, 5000, {0: 0.20, 1: 0.50, 2: 0.30}),
+    "train-s": PictureSet(1003, 5000, MIX_S),
     "test": PictureSet(2002, 2000, MIX),
-    "test-search": PictureSet(2003, 1000, dict.fromkeys(range(1, 6), 0.2)),
+    "test-search": PictureSet(2003, 1000, SEARCHED),
+    "indoor-train": PictureSet(1005, 8000, MIX, "indoor"),
+    "indoor-train-s": PictureSet(1007, 4000, MIX_S, "indoor"),
+    "indoor-test": PictureSet(2005, 1500, MIX, "indoor"),
+    "indoor-test-search": PictureSet(2006, 1000, SEARCHED, "indoor"),
 }
-"""The training set of each model, and two held-out sets: the mix of `tiny-vlm`, and what a search
-without prejudice proposes.
+"""The training set of each network, and two held-out sets a domain: the mix of `tiny-vlm`, and what
+a search without prejudice proposes.
 """
 
 RECIPES = {

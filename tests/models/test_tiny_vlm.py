@@ -15,7 +15,7 @@ from vlmfail.envs.driving.domain import DrivingDomain
 from vlmfail.models.answers import classify
 from vlmfail.models.registry import MODELS, identity, make_model
 from vlmfail.models.tiny_text import BUCKETS, bag, split_prompt, title
-from vlmfail.models.tiny_vlm import WEIGHTS, TinyVLM, network_input
+from vlmfail.models.tiny_vlm import WEIGHTS, Network, TinyVLM, network_input
 
 BUILT_IN = sorted(name for name in MODELS.rows if name.startswith("tiny-vlm"))
 
@@ -302,3 +302,36 @@ def test_long_gaps_take_no_time_and_change_no_answer(model, picture):
         assert shares(prompt) == plain
     apart = f"{text}\nA) {options[0]}\n{' ' * long}\nB) {options[1]}"
     assert "no options" in model.answer([picture], apart, seed=0).text
+
+
+def test_the_words_of_the_question_choose_among_experts(picture, tmp_path):
+    """Two networks, each with its own questions: one answers as it would alone."""
+    asks = {"road": ["What should the driver do now?"], "kitchen": ["Is there a shock risk?"]}
+    for name, source in (("road", "tiny-vlm"), ("kitchen", "tiny-vlm-s")):
+        path = tmp_path / f"{name}.onnx"
+        path.write_bytes((WEIGHTS / f"{source}.onnx").read_bytes())
+        path.with_suffix(".json").write_text(json.dumps({"version": name, "asks": asks[name]}))
+    both = TinyVLM(tmp_path / "road.onnx")
+    both.networks = tuple(Network(tmp_path / f"{name}.onnx") for name in asks)
+    for name, question in (
+        ("road", "What should the driver do?"),
+        ("kitchen", "Is there a risk of a shock?"),
+        ("road", "Mauve?"),  # near to neither: the first one's
+    ):
+        assert both.network_for(question).weights.stem == name
+        alone = TinyVLM(tmp_path / f"{name}.onnx")
+        options = ("Yes, it is so", "No, it is not")
+        assert np.array_equal(
+            both.probabilities(picture, question, options),
+            alone.probabilities(picture, question, options),
+        )
+    assert both.identity()["further"]["kitchen"]["version"] == "kitchen"
+    again = pickle.loads(pickle.dumps(both))
+    assert again.network_for("Is there a shock risk?").weights.stem == "kitchen"
+
+
+def test_a_network_knows_its_own_questions(model):
+    for network in model.networks:
+        for text in network.facts()["asks"]:
+            assert network.knows(text) == pytest.approx(1.0)
+            assert model.network_for(text) is network
