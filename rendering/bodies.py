@@ -18,7 +18,7 @@ from .mesh import F32, SEEN_THROUGH, SOFT, Mesh
 from .occlusion import baked_openness, cut_fine, room_openness
 
 # Bounded by what they weigh, about 200 bytes a face: all streets, or all rooms that there are.
-_KEPT_BACKDROPS, _KEPT_BACKDROP_FACES = 64, 1_800_000
+_KEPT_BACKDROPS, _KEPT_BACKDROP_FACES = 64, 2_200_000
 _KEPT_OBJECTS = 256
 _WORTH_KEEPING = 4000  # faces: baking fewer takes no longer than reading them
 

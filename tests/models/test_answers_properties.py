@@ -301,13 +301,18 @@ def test_no_text_at_all_is_unparsed(kind):
     assert PARSERS[kind]("<think>ANSWER: yes", "length").outcome is Outcome.TRUNCATED
 
 
+def _seconds(parse, text):
+    start = time.process_time()
+    parse(text)
+    return time.process_time() - start
+
+
 @pytest.mark.parametrize("kind", sorted(PARSERS))
 def test_hostile_text_takes_no_quadratic_time(kind):
     for unit in HOSTILE:
         text = unit * (20_000 // len(unit)) + "x"
-        start = time.process_time()
-        PARSERS[kind](text)
-        assert time.process_time() - start < 0.5, unit
+        # The quickest of three: on a busy machine a turn may take many times as long.
+        assert min(_seconds(PARSERS[kind], text) for _ in range(3)) < 0.5, unit
 
 
 @pytest.mark.parametrize("unit", ["\\boxed{", '{"answer":['])

@@ -10,6 +10,7 @@ import pytest
 
 from vlmfail.envs.indoor import assets, room
 from vlmfail.envs.indoor.domain import IndoorDomain
+from vlmfail.envs.indoor.layout import CEILING
 from vlmfail.envs.indoor.scene import IndoorScene, Placed, bounds_of, mesh_of
 
 DOMAIN = IndoorDomain()
@@ -119,6 +120,6 @@ def test_the_light_is_of_ceiling_lamps_in_the_room() -> None:
         assert len(scene.atmosphere.lamps) >= 2
         for lamp in scene.atmosphere.lamps:
             assert right < lamp.y < left
-            assert 2.0 < lamp.z < 2.5
+            assert 2.0 < lamp.z <= CEILING
         strengths.add(scene.atmosphere.lamps[0].colour)
     assert len(strengths) == 4
