@@ -95,6 +95,14 @@ class DrivingPictures:
     def renderer(self) -> Renderer:
         return self.domain.make_renderer("embree")
 
+    def prompt(self) -> str:
+        """Return a whole prompt, to measure the speed with."""
+        return self.domain.prompt.question().prompt
+
+    def card(self) -> dict[str, Any]:
+        """Return what the model card says of the domain beside its figures: nothing."""
+        return {}
+
     def identity(self) -> dict[str, Any]:
         """Return which data the pictures come from."""
         return dict(self.domain.identity())

@@ -7,7 +7,7 @@ import json
 import time
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,10 @@ from tiny_vlm_networks import Exported, TinyNetwork
 from tiny_vlm_recipe import VALIDATION_EVERY, Recipe
 from tiny_vlm_wording import (
     Asked,
+    Kind,
     action_question,
     chosen_question,
+    kind,
     real_question,
     statement_question,
 )
@@ -69,15 +71,6 @@ def scores(network: TinyNetwork, features: Tensor, asked: Sequence[Sequence[Aske
     return network.scores(features, torch.from_numpy(questions), torch.from_numpy(options))
 
 
-Kind = tuple[str | None, str]
-"""(Hazard family or None, expected answer) of a question."""
-
-
-def kind(question: Mapping[str, Any]) -> Kind:
-    """Return the kind of a question, within which all count alike."""
-    return question.get("family"), question["expected"]
-
-
 def balance(records: Sequence[dict[str, Any]]) -> dict[Kind, float]:
     """Return a weight by kind of question: each kind counts alike in the sum, the mean is 1.
 
@@ -106,6 +99,14 @@ def split(count: int, taken: int | None = None) -> tuple[np.ndarray, np.ndarray]
         return rows[:taken], rows[taken :: max(1, (count - taken) // LOOKED_AT)][:LOOKED_AT]
     held = rows % VALIDATION_EVERY == 0
     return rows[~held], rows[held]
+
+
+def tried(count: int, curve: Sequence[int]) -> list[int | None]:
+    """Return what a recipe may take of a set of `count` pictures, by a curve that ends with all but
+    every tenth of them where it goes as far as that.
+    """
+    fewer: list[int | None] = [taken for taken in curve if taken < count]
+    return [*fewer, None] if max(curve) >= count else fewer
 
 
 def fit(
@@ -165,9 +166,9 @@ def fit(
         history.append({name: round(value, 4) for name, value in figures.items()})
         minutes = (time.monotonic() - start) / 60
         print(
-            f"epoch {epoch + 1}/{recipe.epochs}: loss {figures['loss']:.3f}, statements "
-            f"{figures['statement_loss']:.3f}, validation {figures['accuracy']:.3f}, balanced "
-            f"{figures['balanced_accuracy']:.3f}; {minutes:.1f} min, "
+            f"{recipe.version} epoch {epoch + 1}/{recipe.epochs}: loss {figures['loss']:.3f}, "
+            f"statements {figures['statement_loss']:.3f}, validation {figures['accuracy']:.3f}, "
+            f"balanced {figures['balanced_accuracy']:.3f}; {minutes:.1f} min, "
             f"{minutes / (epoch + 1) * (recipe.epochs - epoch - 1):.0f} left",
             flush=True,
         )
@@ -178,20 +179,22 @@ def fit(
 def validate(
     network: TinyNetwork, pictures: np.ndarray, records: list[dict[str, Any]]
 ) -> dict[str, float]:
-    """Return the share of accepted answers to the real question, plain and balanced."""
+    """Return the share of accepted answers to the real question: plain, and balanced, the mean over
+    the kinds of question.
+    """
     network.eval()
-    hits: dict[str, list[bool]] = {}
+    hits: dict[Kind, list[bool]] = {}
     for first in range(0, len(records), BATCH):
         chosen = records[first : first + BATCH]
         asked = [[real_question(record)] for record in chosen]
         features = network.features(torch.from_numpy(pictures[first : first + BATCH]))
         best = scores(network, features, asked)[:, 0].argmax(dim=-1).tolist()
         for record, row, answer in zip(chosen, asked, best, strict=True):
-            hits.setdefault(record["expected"], []).append(row[0].right[answer])
-    every = [hit for action in sorted(hits) for hit in hits[action]]
+            hits.setdefault(kind(record), []).append(row[0].right[answer])
+    every = [hit for each in sorted(hits) for hit in hits[each]]
     return {
         "accuracy": float(np.mean(every)),
-        "balanced_accuracy": float(np.mean([np.mean(hits[action]) for action in sorted(hits)])),
+        "balanced_accuracy": float(np.mean([np.mean(hits[each]) for each in sorted(hits)])),
     }
 
 

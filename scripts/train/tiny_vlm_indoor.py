@@ -16,7 +16,12 @@ import numpy as np
 from tiny_vlm_wording import Fact, Wording
 
 from vlmfail.core import Picture, Renderer, Rendering, SceneError
-from vlmfail.envs.indoor.domain import IndoorDomain, pixels_needed
+from vlmfail.envs.indoor.domain import (
+    OBJECT_PIXELS,
+    THIN_PIXELS,
+    IndoorDomain,
+    pixels_needed,
+)
 from vlmfail.envs.indoor.scene import IndoorScene
 
 WORDING = Wording(
@@ -39,6 +44,7 @@ WORDING = Wording(
     },
     present=(),
     absent=(),
+    expected="Right answer",
 )
 
 ASKS: Mapping[str, tuple[str, ...]] = {
@@ -80,6 +86,14 @@ class IndoorPictures:
     @cached_property
     def renderer(self) -> Renderer:
         return self.domain.make_renderer("embree")
+
+    def prompt(self) -> str:
+        """Return a whole prompt, to measure the speed with."""
+        return self.domain.questions.of(self.domain.rules.families[0]).prompt
+
+    def card(self) -> dict[str, Any]:
+        """Return what the model card says of the domain, as JSON values."""
+        return {"pixels": {"thing": OBJECT_PIXELS, "thin": THIN_PIXELS}}
 
     def identity(self) -> dict[str, Any]:
         """Return which data the pictures come from."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tiny_vlm_domains import DOMAINS
-from tiny_vlm_recipe import RECIPES, SETS, VALIDATION_EVERY
-from tiny_vlm_wording import real_question, statement_question
+from tiny_vlm_recipe import CURVE, ENOUGH, HELD_OUT, RECIPES, SETS, VALIDATION_EVERY
+from tiny_vlm_wording import kind, real_question, statement_question
 
 from vlmfail.core import Picture, wilson_interval
 from vlmfail.models.tiny_vlm import TinyVLM
@@ -24,10 +24,15 @@ FULL_SIZE = (512, 384)
 
 
 def measure(model: TinyVLM, pictures: np.ndarray, records: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the figures as JSON values: every share with its n and Wilson 95 % interval."""
+    """Return the figures as JSON values: every share with its n and Wilson 95 % interval.
+
+    They are of the question that a search would ask; where pictures have others, too, these are
+    measured apart (``others``), and ``constants`` says what one answer to all would reach.
+    """
     rng = np.random.default_rng(0)
     wordings = {name: domain.wording for name, domain in DOMAINS.items()}
     answers, sure, facts = [], [], []
+    others: list[tuple[dict[str, Any], bool]] = []
     for pixels, record in zip(pictures, records, strict=True):
         picture = Picture.from_pixels(pixels)
         real = real_question(record)
@@ -37,32 +42,74 @@ def measure(model: TinyVLM, pictures: np.ndarray, records: list[dict[str, Any]])
         asked = statement_question(record, wordings[record["domain"]], rng)
         said = model.probabilities(picture, asked.question, asked.options)
         facts.append(asked.right[int(np.argmax(said))])
+        for other in record.get("others") or ():
+            put = real_question(other)
+            said = model.probabilities(picture, put.question, put.options)
+            others.append((other, put.right[int(np.argmax(said))]))
     right = np.array([a in r["accepted"] for a, r in zip(answers, records, strict=True)])
 
     def shares(of: Callable[[dict[str, Any]], Iterable[str]]) -> dict[str, Any]:
-        groups: dict[str, list[int]] = {}
-        for i, record in enumerate(records):
-            for name in of(record):
-                groups.setdefault(name, []).append(i)
-        return {name: share(right[groups[name]]) for name in sorted(groups, key=_natural)}
+        return shares_by([of(record) for record in records], right)
 
-    by_action = shares(lambda record: [record["expected"]])
     tables = list(dict.fromkeys(name for record in records for name in record["groups"]))
-    return {
+    expected = wordings[records[0]["domain"]].expected
+    figures = {
         "pictures": len(records),
         "accuracy": share(right),
-        "balanced_accuracy": round(float(np.mean([v["share"] for v in by_action.values()])), 3),
+        "balanced_accuracy": balanced(records, right),
         "best_constant": best_constant(records),
         "confusion": confusion(answers, records),
         "calibration": calibration(np.array(sure), right),
         "statements": share(np.array(facts)),
         "tables": {
-            "Expected action": by_action,
+            expected: shares(lambda record: [record["expected"]]),
             **{
                 name: shares(lambda record, name=name: record["groups"].get(name, []))
                 for name in tables
             },
         },
+    }
+    if others:
+        asked_too = [item for item, _ in others]
+        hits = np.array([hit for _, hit in others])
+        figures["constants"] = constants(records)
+        figures["others"] = {
+            "questions": len(others),
+            "accuracy": share(hits),
+            "balanced_accuracy": balanced(asked_too, hits),
+            "constants": constants(asked_too),
+            "families": shares_by([[item["family"]] for item in asked_too], hits),
+            "kinds": shares_by([[", ".join(kind(item))] for item in asked_too], hits),
+        }
+    return figures
+
+
+def shares_by(names: Sequence[Iterable[str]], right: np.ndarray) -> dict[str, Any]:
+    """Return the share of right answers by group; question `i` belongs to the groups `names[i]`."""
+    groups: dict[str, list[int]] = {}
+    for i, mine in enumerate(names):
+        for name in mine:
+            groups.setdefault(name, []).append(i)
+    return {name: share(right[groups[name]]) for name in sorted(groups, key=_natural)}
+
+
+def balanced(questions: Sequence[Mapping[str, Any]], right: np.ndarray) -> float:
+    """Return the mean over the kinds of question of the share of right answers."""
+    kinds = shares_by([[", ".join(kind(question))] for question in questions], right)
+    return round(float(np.mean([value["share"] for value in kinds.values()])), 3)
+
+
+def constants(questions: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
+    """Return, by hazard family, the accuracy of always giving each option."""
+    families: dict[str, list[Mapping[str, Any]]] = {}
+    for question in questions:
+        families.setdefault(question["family"], []).append(question)
+    return {
+        family: {
+            option: round(float(np.mean([option in item["accepted"] for item in asked])), 3)
+            for option, _ in asked[0]["options"]
+        }
+        for family, asked in sorted(families.items())
     }
 
 
@@ -137,7 +184,8 @@ def card(name: str, facts: Mapping[str, Any], figures: Mapping[str, Any]) -> str
     Args:
         name: Of a recipe.
         facts: What the file beside the weights says.
-        figures: Figures by held-out set (`measure`), and ``speed``.
+        figures: Figures by held-out set (`measure`), and ``speed``; ``pixels`` and ``curve`` where
+            the domain's template speaks of them.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -153,6 +201,11 @@ def card(name: str, facts: Mapping[str, Any], figures: Mapping[str, Any]) -> str
         name=name,
         facts=facts,
         figures=figures,
+        test=figures[HELD_OUT[recipe.domain][0]],
+        search=figures[HELD_OUT[recipe.domain][1]],
+        held_out=HELD_OUT[recipe.domain],
+        enough=ENOUGH,
+        curve=CURVE[recipe.domain],
         recipe=asdict(recipe),
         pictures=asdict(SETS[recipe.pictures]),
         sets={key: asdict(value) for key, value in SETS.items()},

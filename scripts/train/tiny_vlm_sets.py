@@ -34,7 +34,8 @@ def draw(domain: Any, pictures: PictureSet, index: int) -> Drawn:
     """Draw one picture; it depends on the set's seed and `index` alone."""
     rng = np.random.default_rng(np.random.SeedSequence(entropy=pictures.seed, spawn_key=(index,)))
     picture, record = domain.draw(pictures.sizes, rng)
-    scaled = {key(size): network_input(picture, size) for size in RESOLUTIONS}
+    sizes = RESOLUTIONS[pictures.domain]
+    scaled = {key(size): network_input(picture, size) for size in sizes}
     return scaled, {"index": index, "domain": pictures.domain, **record}
 
 
@@ -128,6 +129,8 @@ def load(folder: Path, size: tuple[int, int]) -> tuple[np.ndarray, list[dict[str
     codes = set()
     for path in shards:
         with np.load(path) as data:
+            if key(size) not in data:
+                raise SystemExit(f"{path} holds no pictures of {key(size)}: delete {folder}")
             pictures.append(data[key(size)])
             records.extend(json.loads(str(data["records"])))
             codes.add(str(data["code"]))

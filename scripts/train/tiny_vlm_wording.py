@@ -27,12 +27,14 @@ class Wording:
         options: For the text of an option, by its id.
         present: Sentences with a gap for a thing that can be seen.
         absent: The same for one that cannot.
+        expected: What the right option is called in the model card.
     """
 
     asks: Sequence[str]
     options: Mapping[str, Sequence[str]]
     present: Sequence[str]
     absent: Sequence[str]
+    expected: str = "Expected action"
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,15 @@ class Asked:
     question: str
     options: tuple[str, ...]
     right: tuple[bool, ...]
+
+
+Kind = tuple[str, str]
+"""(Hazard family, or "" where there are none; expected answer) of a question."""
+
+
+def kind(question: Mapping[str, Any]) -> Kind:
+    """Return the kind of a question, within which all count alike."""
+    return question.get("family", ""), question["expected"]
 
 
 def real_question(record: Mapping[str, Any]) -> Asked:

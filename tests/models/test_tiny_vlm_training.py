@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import argparse
 import dataclasses
-import importlib
+import importlib.machinery
+import importlib.util
 import json
 import os
 import signal
@@ -13,9 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vlmfail.core import Picture
+from vlmfail.core import Picture, Rendering, SceneError
 from vlmfail.envs.driving.domain import DrivingDomain
-from vlmfail.models.tiny_vlm import TinyVLM, network_input
+from vlmfail.envs.indoor.domain import IndoorDomain
+from vlmfail.models.tiny_vlm import WEIGHTS, TinyVLM, network_input
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "train_tiny_vlm"
 SCENE = {
@@ -39,6 +42,7 @@ def script(monkeypatch):
 
 
 DOMAIN = DrivingDomain()
+KITCHENS = IndoorDomain()
 
 
 def record_of(script, expected="slow_down", accepted=("emergency_stop", "slow_down")):
@@ -96,6 +100,12 @@ def test_questions_keep_what_is_right(script):
 def test_every_option_of_a_domain_has_other_words(script):
     question = DrivingDomain().prompt.question()
     assert set(script("tiny_vlm_driving").WORDING.options) == {o.id for o in question.options}
+    indoor = script("tiny_vlm_indoor")
+    families = KITCHENS.rules.families
+    assert set(indoor.ASKS) == set(families)
+    for family in families:
+        options = KITCHENS.questions.of(family).options
+        assert set(indoor.WORDING.options) == {o.id for o in options}
 
 
 @pytest.fixture(scope="module")
@@ -141,10 +151,122 @@ def test_a_picture_depends_on_seed_and_index_alone_and_is_scaled_as_when_asked(s
     rng = np.random.default_rng(np.random.SeedSequence(entropy=5, spawn_key=(3,)))
     full, _ = world.draw(pictures.sizes, rng)
     assert full.size == (512, 384)
-    assert set(first[0]) == {sets.key(size) for size in recipe.RESOLUTIONS}
-    for size in recipe.RESOLUTIONS:
+    assert set(first[0]) == {sets.key(size) for size in recipe.RESOLUTIONS["driving"]}
+    for size in recipe.RESOLUTIONS["driving"]:
         assert np.array_equal(first[0][sets.key(size)], other[0][sets.key(size)])
         assert np.array_equal(first[0][sets.key(size)], network_input(full, size))
+
+
+def test_pictures_are_stored_as_the_networks_of_their_domain_need_them(script):
+    recipe = script("tiny_vlm_recipe")
+    assert recipe.RESOLUTIONS["driving"] == ((128, 96), (96, 72))
+    for domain, sizes in recipe.RESOLUTIONS.items():
+        wanted = [item.size for item in recipe.RECIPES.values() if item.domain == domain]
+        assert len(set(sizes)) == len(sizes)
+        assert set(sizes) == set(wanted)
+        assert all(recipe.SETS[name].domain == domain for name in recipe.HELD_OUT[domain])
+
+
+def kitchen(script, concepts, visible=None, seed=0):
+    """Return the record of a kitchen in which all is seen, but for what `visible` says."""
+    world, rng = script("tiny_vlm_indoor").IndoorPictures(), np.random.default_rng(seed)
+    while True:
+        try:
+            scene = world.domain.sample_scene(frozenset(concepts), rng)
+        except SceneError:
+            continue
+        break
+    seen = {**dict.fromkeys(scene.names, 5000), **(visible or {})}
+    rendering = Rendering(Picture.from_pixels(np.zeros((4, 4, 3), dtype=np.uint8)), seen)
+    return {"domain": "indoor", **world.record(scene, rendering, rng)}
+
+
+def test_a_kitchen_is_asked_its_own_question_and_the_others_whose_answer_it_shows(script):
+    record = kitchen(script, ["knife_edge", "outlet_covered"])
+    assert (record["family"], record["expected"]) == ("cut", "hazard")
+    others = {item["family"]: item["expected"] for item in record["others"]}
+    assert set(others) == set(KITCHENS.rules.families) - {"cut"}
+    assert set(others.values()) == {"safe"}
+    for item in (record, *record["others"]):
+        assert item["question"] == KITCHENS.questions.of(item["family"]).text
+        assert item["accepted"] == [item["expected"]]
+        assert item["asks"]
+
+    two = kitchen(script, ["glass_floor", "loose_cord_floor"], {"loose_cord_floor": 0})
+    assert two["family"] in ("broken_glass", "trip")
+    # A cord that is there and hidden: neither answer is shown.
+    assert "trip" not in {item["family"] for item in two["others"]}
+    said = " ".join(text for text, _, _ in two["facts"])
+    assert "cord" not in said
+    assert "Broken glass lies on the floor." in said
+
+
+def test_an_ordinary_kitchen_is_asked_anything_and_is_safe(script):
+    record = kitchen(script, [])
+    asked = [record, *record["others"]]
+    assert {item["family"] for item in asked} == set(KITCHENS.rules.families)
+    assert {item["expected"] for item in asked} == {"safe"}
+    assert record["groups"]["Scene"] == ["ordinary kitchen"]
+
+
+def test_every_kind_of_question_counts_alike(script):
+    pytest.importorskip("torch")
+    fitting, wording = script("tiny_vlm_fit"), script("tiny_vlm_wording")
+    drawn = [["knife_edge"], ["knife_edge", "outlet_exposed"], ["knife_block"], []]
+    records = [kitchen(script, concepts) for concepts in drawn]
+    weights = fitting.balance(records)
+    sums, rng = dict.fromkeys(weights, 0.0), np.random.default_rng(0)
+    for _ in range(4000):
+        for record in records:
+            put = wording.chosen_question(record, rng)
+            sums[wording.kind(put)] += weights[wording.kind(put)]
+    assert max(sums.values()) / min(sums.values()) < 1.25
+    assert sum(sums.values()) == pytest.approx(4000 * len(records), rel=0.05)
+    roads = [record_of(script, action) for action in ("continue", "continue", "slow_down")]
+    assert fitting.balance(roads) == {("", "continue"): 0.75, ("", "slow_down"): 1.5}
+
+
+def test_what_a_network_is_asked_is_kept_for_the_choice_among_networks(script):
+    pytest.importorskip("torch")
+    fitting, indoor = script("tiny_vlm_fit"), script("tiny_vlm_indoor")
+    texts = fitting.asks([kitchen(script, [])])
+    for family, others in indoor.ASKS.items():
+        assert {*others, KITCHENS.questions.of(family).text} <= set(texts)
+    assert not set(texts) & set(fitting.asks([record_of(script)]))
+
+
+def test_the_curve_ends_with_the_whole_set_where_it_goes_as_far(script):
+    pytest.importorskip("torch")
+    fitting = script("tiny_vlm_fit")
+    assert fitting.tried(8000, (500, 4000, 8000)) == [500, 4000, None]
+    assert fitting.tried(4000, (500, 4000, 8000)) == [500, None]
+    assert fitting.tried(5000, (500, 4000)) == [500, 4000]
+
+
+class Cautious:
+    """Says hazard, whatever it is asked, and the first of two otherwise."""
+
+    def probabilities(self, picture, question, options):
+        return np.array([0.75, 0.25], dtype=np.float32)
+
+
+def test_figures_of_kitchens_are_by_family_and_beside_one_answer_to_all(script):
+    report = script("tiny_vlm_report")
+    drawn = [["knife_edge"], ["knife_edge"], ["knife_block"], ["outlet_exposed"]]
+    records = [kitchen(script, concepts) for concepts in drawn]
+    pictures = np.zeros((4, 12, 16, 3), dtype=np.uint8)
+    figures = report.measure(Cautious(), pictures, records)
+    assert figures["accuracy"]["share"] == 0.75
+    assert figures["balanced_accuracy"] == 0.667  # cut hazard, cut safe, shock hazard
+    assert figures["constants"]["cut"] == {"hazard": 0.667, "safe": 0.333}
+    assert figures["tables"]["Hazard family"]["shock"]["share"] == 1.0
+    assert figures["tables"]["Right answer"]["safe"]["share"] == 0.0
+    assert figures["confusion"]["safe"] == {"hazard": 1, "safe": 0}
+    others = figures["others"]
+    assert others["questions"] == sum(len(record["others"]) for record in records)
+    assert others["accuracy"]["share"] == 0.0
+    assert others["constants"]["trip"] == {"hazard": 0.0, "safe": 1.0}
+    assert others["kinds"]["fire, safe"]["n"] == 4
 
 
 def noise(script, folder, name, count):
@@ -153,6 +275,8 @@ def noise(script, folder, name, count):
     pictures = dataclasses.replace(recipe.SETS[name], count=count)
     rng = np.random.default_rng(0)
     actions = ("slow_down", "continue", "emergency_stop")
+    drawn = (["knife_edge"], ["knife_block"], ["stove_on", "towel_burning"], [])
+    rooms = [kitchen(script, concepts) for concepts in drawn]
 
     class World:
         def identity(self):
@@ -161,25 +285,30 @@ def noise(script, folder, name, count):
         def draw(self, sizes, rng_):
             expected = actions[int(rng.integers(3))]
             pixels = rng.integers(0, 256, (96, 128, 3), dtype=np.uint8)
-            return Picture.from_pixels(pixels), record_of(script, expected, (expected,))
+            record = record_of(script, expected, (expected,))
+            if pictures.domain == "indoor":
+                record = rooms[int(rng.integers(len(rooms)))]
+            return Picture.from_pixels(pixels), record
 
-    sets.DOMAINS["driving"] = World
+    sets.DOMAINS[pictures.domain] = World
     work = sets.build(None)
     assert [work(job) for job in sets.prepare(folder / name, pictures)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tiny-vlm", "tiny-vlm-s"])
+@pytest.mark.parametrize("name", ["tiny-vlm", "tiny-vlm-s", "tiny-vlm-indoor", "tiny-vlm-s-indoor"])
 def test_from_pictures_to_the_model_card(script, tmp_path, name):
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
     fitting, networks = script("tiny_vlm_fit"), script("tiny_vlm_networks")
     sets, report = script("tiny_vlm_sets"), script("tiny_vlm_report")
     recipe = dataclasses.replace(script("tiny_vlm_recipe").RECIPES[name], epochs=2)
-    driving = dict(sets.DOMAINS)
-    for part, count in ((recipe.pictures, 90), ("test", 20), ("test-search", 10)):
+    domains = dict(sets.DOMAINS)
+    held_out = script("tiny_vlm_recipe").HELD_OUT[recipe.domain]
+    for part, count in zip((recipe.pictures, *held_out), (90, 20, 10), strict=True):
         noise(script, tmp_path, part, count)
-    sets.DOMAINS.update(driving)
+    sets.DOMAINS.update(domains)
+    domain = sets.DOMAINS[recipe.domain]()
     pictures, records = sets.load(tmp_path / recipe.pictures, recipe.size)
     assert pictures.shape == (90, recipe.size[1], recipe.size[0], 3)
 
@@ -198,30 +327,108 @@ def test_from_pictures_to_the_model_card(script, tmp_path, name):
     fitting.export(name, recipe, network, path, training)
     model = TinyVLM(path)
     assert model.name == name
-    question = DrivingDomain().prompt.question()
-    texts = [option.text for option in question.options]
-    said = model.probabilities(Picture.from_pixels(pictures[0]), question.text, texts)
+    question = records[0]["question"]
+    texts = [text for _, text in records[0]["options"]]
+    said = model.probabilities(Picture.from_pixels(pictures[0]), question, texts)
     with torch.no_grad():
         expected = networks.Exported(network)(
             torch.from_numpy(pictures[:1]),
-            torch.from_numpy(fitting.bag(question.text)[None].copy()),
+            torch.from_numpy(fitting.bag(question)[None].copy()),
             torch.from_numpy(np.stack([fitting.bag(text) for text in texts])),
         )
     assert said == pytest.approx(expected.numpy(), abs=1e-4)
 
     figures = {
-        part: report.measure(model, *sets.load(tmp_path / part, recipe.size))
-        for part in ("test", "test-search")
+        part: report.measure(model, *sets.load(tmp_path / part, recipe.size)) for part in held_out
     }
-    figures["speed"] = report.speed(model, question.prompt, repeats=3)
+    figures.update(domain.card())
+    figures["speed"] = report.speed(model, domain.prompt(), repeats=3)
     figures["picture_code"] = sets.picture_code(tmp_path / recipe.pictures)
-    assert figures["test"]["pictures"] == 20
-    assert sum(n for row in figures["test"]["confusion"].values() for n in row.values()) == 20
+    mix = figures[held_out[0]]
+    assert mix["pictures"] == 20
+    assert sum(n for row in mix["confusion"].values() for n in row.values()) == 20
     card = report.card(name, model.facts(), json.loads(json.dumps(figures)))
     assert card.startswith(f"# Model card: {name}\n")
-    assert "| A3 |" in card
+    assert f"| {records[0]['groups']['Deciding rule'][0]} |" in card
     assert "{{" not in card
     assert "None" not in card
+    wrong = ("kitchen", "hazard") if recipe.domain == "driving" else (" road ", "brak", "lane")
+    assert not [word for word in wrong if word in card.split("## In short")[1]]
+    figures["curve"] = {"tried": [{"balanced_accuracy": 0.5, "pictures": 81}]}
+    again = report.card(name, model.facts(), json.loads(json.dumps(figures)))
+    assert (again == card) == (recipe.domain == "driving")
+
+
+CARDS = SCRIPT.parents[1] / "docs" / "models"
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in CARDS.glob("*.json")))
+def test_a_card_in_the_docs_is_what_its_figures_and_template_make(script, name):
+    pytest.importorskip("jinja2")
+    report = script("tiny_vlm_report")
+    facts = json.loads((WEIGHTS / f"{name}.json").read_text(encoding="utf-8"))
+    figures = json.loads((CARDS / f"{name}.json").read_text(encoding="utf-8"))
+    assert report.card(name, facts, figures) == (CARDS / f"{name}.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def command(script):
+    loader = importlib.machinery.SourceFileLoader("train_tiny_vlm", str(SCRIPT))
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader("train_tiny_vlm", loader)
+    )
+    loader.exec_module(module)
+    return module
+
+
+def arguments(**changed):
+    known = dict.fromkeys(("model", "domain", "epochs", "out", "weights"))
+    return argparse.Namespace(**{**known, "seed": 1, **changed})
+
+
+def test_a_domain_or_a_name_chooses_the_networks(script, command):
+    assert set(command.MODELS) == set(script("tiny_vlm_recipe").RECIPES)
+    assert command.chosen(arguments()) == list(command.MODELS)
+    assert command.chosen(arguments(domain="driving")) == ["tiny-vlm", "tiny-vlm-s"]
+    assert command.chosen(arguments(domain="indoor")) == ["tiny-vlm-indoor", "tiny-vlm-s-indoor"]
+    assert command.chosen(arguments(model="tiny-vlm-s")) == ["tiny-vlm-s"]
+
+
+@pytest.mark.parametrize("failing", [None, "tiny-vlm-s"])
+def test_at_most_two_networks_are_trained_at_once(command, monkeypatch, failing):
+    started, running, most = [], set(), []
+
+    class Process:
+        def __init__(self, words):
+            self.name, self.looks, self.returncode = words[3], 0, None
+            started.append(self.name)
+            running.add(self.name)
+            most.append(len(running))
+
+        def poll(self):
+            self.looks += 1
+            if self.looks > 2 or self.name == failing:
+                self.returncode = int(self.name == failing)
+                running.discard(self.name)
+            return self.returncode
+
+        def terminate(self):
+            running.discard(self.name)
+
+        def wait(self):
+            return 0
+
+    monkeypatch.setattr(command.subprocess, "Popen", Process)
+    monkeypatch.setattr(command.time, "sleep", lambda _: None)
+    if failing is None:
+        command.fit(arguments())
+        assert started == list(command.MODELS)
+        assert max(most) == 2
+    else:
+        with pytest.raises(SystemExit):
+            command.fit(arguments())
+        assert started == ["tiny-vlm", "tiny-vlm-s"]
+    assert not running
 
 
 def test_what_is_looked_at_was_never_trained_on(script):
