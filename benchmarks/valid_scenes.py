@@ -1,10 +1,11 @@
-"""How often a valid driving set gives a valid scene, rendering included, by set size.
+"""How often a valid concept set gives a valid scene, rendering included, by set size.
 
-    python -m vlmfail.benchmarks.valid_scenes [--sets 200] [--seed 0] [--processes 2] [--json]
+    python -m vlmfail.benchmarks.valid_scenes [--env VLMFail-Driving-v0] [--sets 200] [--seed 0]
+                                              [--processes 2] [--json]
 
-A scene is invalid (rule D8) when its objects find no place without overlap or when what decides
-the answer cannot be seen in the picture. An *attempt* is one sampled and rendered scene; a *trial*
-draws up to `DrivingDomain.attempts` of them; a set is *infeasible* when none of `TRIALS` trials is
+A scene is invalid (driving: rule D8) when its things find no place without overlap or when what
+decides the answer cannot be seen in the picture. An *attempt* is one sampled and rendered scene; a
+*trial* draws up to `Domain.attempts` of them; a set is *infeasible* when none of `TRIALS` trials is
 valid. Sets are drawn uniformly among the valid sets of a size; attempts are the first of each set's
 first trial, so that hard sets weigh no more than others. *Seen* is the share of the named things in
 valid pictures, deciding or not, that show the pixels asked of a deciding one.
@@ -16,7 +17,7 @@ import argparse
 import json
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -25,8 +26,9 @@ import numpy as np
 
 from ..core import Renderer, Rendering, SceneError, Truth
 from ..core.statistics import wilson_interval
-from ..envs.driving.domain import LAMP_PIXELS, OBJECT_PIXELS, DrivingDomain
-from ..envs.driving.scene import DrivingScene
+from ..envs.driving.domain import LAMP_PIXELS, OBJECT_PIXELS
+from ..envs.indoor.domain import pixels_needed
+from ..envs.registry import make_domain
 from ..envs.trials import PreparedTrial, prepare_trial
 from ..runs.executors import Executor, ProcessExecutor, SerialExecutor
 
@@ -39,28 +41,36 @@ TARGET = 0.9
 Job = tuple[frozenset[str], int]
 
 
-class WatchedDomain(DrivingDomain):
-    """The driving domain, keeping why each attempt was invalid (an empty text: it was valid)."""
+DRIVING, INDOOR = "VLMFail-Driving-v0", "VLMFail-Indoor-v0"
 
-    def __init__(self) -> None:
-        """Take the packaged domain."""
-        super().__init__()
+
+class WatchedDomain:
+    """A domain, keeping why each attempt was invalid (an empty text: it was valid)."""
+
+    def __init__(self, env: str) -> None:
+        """Watch the domain of an env."""
+        self.domain: Any = make_domain(env)
         self.reasons: list[str] = []
 
-    def sample_scene(self, candidate: frozenset[str], rng: np.random.Generator) -> DrivingScene:
+    def __getattr__(self, name: str) -> Any:
+        """Return the domain's own."""
+        return getattr(self.__dict__["domain"], name)
+
+    def sample_scene(self, candidate: frozenset[str], rng: np.random.Generator) -> Any:
         """Sample a scene; keeps what found no place."""
         try:
-            return super().sample_scene(candidate, rng)
+            return self.domain.sample_scene(candidate, rng)
         except SceneError as error:
             self.reasons.append(f"no place: {str(error).split()[0]}")
             raise
 
-    def unseen(self, scene: DrivingScene, truth: Truth, rendering: Rendering) -> str | None:
-        """Return what `DrivingDomain.unseen` does; keeps which thing is not seen and its range."""
-        problem = super().unseen(scene, truth, rendering)
+    def unseen(self, scene: Any, truth: Truth, rendering: Rendering) -> str | None:
+        """Return what the domain does; keeps which thing is not seen and in which weather."""
+        problem: str | None = self.domain.unseen(scene, truth, rendering)
         reason = "" if problem is None else f"unseen: {problem.split()[0]}"
-        if problem is not None and scene.weather is not None:
-            reason += f" in {scene.weather.removeprefix('weather_')}"
+        weather = getattr(scene, "weather", None)
+        if problem is not None and weather is not None:
+            reason += f" in {weather.removeprefix('weather_')}"
         self.reasons.append(reason)
         return problem
 
@@ -93,9 +103,9 @@ class SetResult:
 class Worker:
     """Tries one set; one renderer and domain a process."""
 
-    def __init__(self, renderer: Renderer | None = None) -> None:
+    def __init__(self, renderer: Renderer | None = None, env: str = DRIVING) -> None:
         """Take the built-in renderer, or another one."""
-        self.domain = WatchedDomain()
+        self.domain: Any = WatchedDomain(env)
         self.renderer = renderer or self.domain.make_renderer("embree")
 
     def __call__(self, job: Job) -> SetResult:
@@ -120,7 +130,10 @@ def _seen(prepared: PreparedTrial) -> tuple[int, int]:
     """Return how many things a picture names and how many of them show enough pixels."""
     visible = prepared.scene.get("visible_pixels") or {}
     signal = (prepared.scene.get("signal") or {}).get("name")
-    needed = {name: LAMP_PIXELS if name == signal else OBJECT_PIXELS for name in visible}
+    if "match" in prepared.scene:  # a kitchen
+        needed: Mapping[str, int] = {name: pixels_needed(name) for name in visible}
+    else:
+        needed = {name: LAMP_PIXELS if name == signal else OBJECT_PIXELS for name in visible}
     return len(visible), sum(visible[name] >= needed[name] for name in visible)
 
 
@@ -183,12 +196,14 @@ class Row:
         )
 
 
-def draw_sets(sets: int, seed: int, sizes: Sequence[int]) -> list[frozenset[str]]:
+def draw_sets(
+    sets: int, seed: int, sizes: Sequence[int], env: str = DRIVING
+) -> list[frozenset[str]]:
     """Draw `sets` valid sets of each size, uniformly with replacement."""
-    space = DrivingDomain().space
+    space: Any = make_domain(env).space
     rows = space.valid_sets()
     if rows is None:
-        raise RuntimeError("the driving space can be enumerated")
+        raise RuntimeError("the spaces of both domains can be enumerated")
     counts = rows.sum(axis=1)
     drawn: list[frozenset[str]] = []
     for size in sizes:
@@ -204,6 +219,7 @@ def measure(
     processes: int = 1,
     sizes: Sequence[int] = (1, 2, 3, 4, 5),
     renderer: Renderer | None = None,
+    env: str = DRIVING,
 ) -> list[Row]:
     """Try `sets` sets of each size.
 
@@ -213,10 +229,11 @@ def measure(
         processes: Worker processes; they change the speed alone.
         sizes: Set sizes.
         renderer: In place of the built-in one.
+        env: Whose sets and scenes.
     """
     # One number a draw: the same set drawn twice gets two scenes.
-    jobs = [(one, seed + i) for i, one in enumerate(draw_sets(sets, seed, sizes))]
-    build = partial(Worker, renderer)
+    jobs = [(one, seed + i) for i, one in enumerate(draw_sets(sets, seed, sizes, env))]
+    build = partial(Worker, renderer, env)
     executor: Executor[Job, SetResult]
     executor = ProcessExecutor(build, processes) if processes > 1 else SerialExecutor(build)
     try:
@@ -256,6 +273,7 @@ def print_table(rows: Sequence[Row], minutes: float) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; see the module's text."""
     parser = argparse.ArgumentParser(prog="valid_scenes", description=__doc__)
+    parser.add_argument("--env", choices=(DRIVING, INDOOR), default=DRIVING)
     parser.add_argument("--sets", type=int, default=200, help="sets a size")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
@@ -263,11 +281,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     args = parser.parse_args(argv)
     started = time.perf_counter()
-    rows = measure(args.sets, args.seed, args.processes, args.sizes)
+    rows = measure(args.sets, args.seed, args.processes, args.sizes, env=args.env)
     if args.json:
         document: dict[str, Any] = {
             "target": TARGET,
             "trials_a_set": TRIALS,
+            "env": args.env,
             "seed": args.seed,
             "sizes": [asdict(row) for row in rows],
         }
