@@ -208,6 +208,23 @@ def asks(records: Sequence[dict[str, Any]]) -> list[str]:
     return sorted(texts)
 
 
+def shown(domain: str, records: Sequence[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return in how many pictures each concept is, and of how many each kind of question is the
+    own one, the rarest first: what a network was hardly shown belongs into its card.
+    """
+    catalogue = DOMAINS[domain]().domain.catalogue
+    concepts: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    for record in records:
+        concepts.update(record["concepts"])
+        kinds[", ".join(part for part in kind(record) if part)] += 1
+    counts = {name: concepts[name] for name in catalogue.ids if name not in catalogue.implied}
+    return {
+        name: dict(sorted(of.items(), key=lambda item: (item[1], item[0])))
+        for name, of in (("concepts", counts), ("kinds", dict(kinds)))
+    }
+
+
 def export(
     name: str,
     recipe: Recipe,

@@ -235,6 +235,19 @@ def test_what_a_network_is_asked_is_kept_for_the_choice_among_networks(script):
     assert not set(texts) & set(fitting.asks([record_of(script)]))
 
 
+def test_what_a_network_was_hardly_shown_is_told(script):
+    pytest.importorskip("torch")
+    fitting = script("tiny_vlm_fit")
+    records = [kitchen(script, concepts) for concepts in (["knife_edge"], ["knife_edge"], [])]
+    told = fitting.shown("indoor", records)
+    assert told["concepts"]["knife_edge"] == 2
+    assert told["concepts"]["smoke"] == 0
+    assert "kitchen" not in told["concepts"]
+    assert list(told["concepts"])[-1] == "knife_edge"
+    assert told["kinds"]["cut, hazard"] == 2
+    assert fitting.shown("driving", [record_of(script)])["kinds"] == {"slow_down": 1}
+
+
 def test_the_curve_ends_with_the_whole_set_where_it_goes_as_far(script):
     pytest.importorskip("torch")
     fitting = script("tiny_vlm_fit")
@@ -323,6 +336,7 @@ def test_from_pictures_to_the_model_card(script, tmp_path, name):
     training = {
         "pictures": len(used), "validation_pictures": len(held), "seed": 0, "epochs": 2,
         "minutes": 0.0, "torch": torch.__version__, "history": history,
+        **fitting.shown(recipe.domain, [records[row] for row in used]),
     }  # fmt: skip
     fitting.export(name, recipe, network, path, training)
     model = TinyVLM(path)
