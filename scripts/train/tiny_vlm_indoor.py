@@ -108,10 +108,25 @@ class IndoorPictures:
         sizes = rows.sum(axis=1)
         return {int(size): rows[sizes == size] for size in np.unique(sizes)}
 
+    @cached_property
+    def rows_by_rule(self) -> dict[int, list[list[np.ndarray]]]:
+        """Valid sets by number of concepts, kind of question and rule."""
+        rules = self.domain.library.rules
+        out = {}
+        for size, rows in self.valid_by_size.items():
+            best = self.domain.library.best(rows)
+            kinds: dict[tuple[str, str], list[np.ndarray]] = {}
+            for number in np.unique(best):
+                rule = rules[number]
+                kinds.setdefault((rule.family, rule.accepted), []).append(rows[best == number])
+            out[size] = [kinds[key] for key in sorted(kinds)]
+        return out
+
     def candidates(
-        self, sizes: Mapping[int, float], rng: np.random.Generator
+        self, sizes: Mapping[int, float], rng: np.random.Generator, even: bool = False
     ) -> Iterator[frozenset[str]]:
-        """Yield concept sets of one drawn size for ever: valid ones, uniform within the size.
+        """Yield concept sets of one drawn size for ever: valid ones, uniform within the size, or
+        as `even` of a set of pictures says.
 
         Size 0 is an ordinary kitchen with nothing named in it; no valid set shows one.
         """
@@ -120,12 +135,16 @@ class IndoorPictures:
         while True:
             if size:
                 rows = self.valid_by_size[size]
+                if even:
+                    kinds = self.rows_by_rule[size]
+                    rules = kinds[int(rng.integers(len(kinds)))]
+                    rows = rules[int(rng.integers(len(rules)))]
                 yield self.domain.space.from_multi_hot(rows[int(rng.integers(len(rows)))])
             else:
                 yield frozenset()
 
     def draw(
-        self, sizes: Mapping[int, float], rng: np.random.Generator
+        self, sizes: Mapping[int, float], rng: np.random.Generator, even: bool = False
     ) -> tuple[Picture, dict[str, Any]]:
         """Return a full picture and its record.
 
@@ -133,7 +152,7 @@ class IndoorPictures:
         as in a search; after the domain's number of attempts another set is drawn.
         """
         domain = self.domain
-        for candidate in self.candidates(sizes, rng):
+        for candidate in self.candidates(sizes, rng, even):
             for _attempt in range(domain.attempts):
                 try:
                     scene = domain.sample_scene(candidate, rng)

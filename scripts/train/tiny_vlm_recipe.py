@@ -37,12 +37,15 @@ class PictureSet:
         sizes: Share of each number of named concepts; 0 is an ordinary road or kitchen. Within a
             size every valid set is equally likely.
         domain: Key of `tiny_vlm_domains.DOMAINS`.
+        even: Within a size a kind of question is drawn first, each alike, then a rule of that kind
+            that some set calls for, then such a set. For domains with rules that few sets call for.
     """
 
     seed: int
     count: int
     sizes: Mapping[int, float]
     domain: str = "driving"
+    even: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,7 @@ class Recipe:
 MIX = {0: 0.20, 1: 0.40, 2: 0.25, 3: 0.15}
 
 MIX_S = {0: 0.20, 1: 0.50, 2: 0.30}
+MIX_S_INDOOR = {0: 0.20, 1: 0.45, 2: 0.25, 3: 0.10}
 SEARCHED = dict.fromkeys(range(1, 6), 0.2)
 
 SETS = {
@@ -89,9 +93,9 @@ SETS = {
     "train-s": PictureSet(1003, 5000, MIX_S),
     "test": PictureSet(2002, 2000, MIX),
     "test-search": PictureSet(2003, 1000, SEARCHED),
-    "indoor-train": PictureSet(1005, 8000, MIX, "indoor"),
-    "indoor-train-s": PictureSet(1007, 4000, MIX_S, "indoor"),
-    "indoor-test": PictureSet(2005, 1500, MIX, "indoor"),
+    "indoor-train": PictureSet(1005, 6000, MIX, "indoor", even=True),
+    "indoor-train-s": PictureSet(1007, 3000, MIX_S_INDOOR, "indoor", even=True),
+    "indoor-test": PictureSet(2005, 1200, MIX, "indoor"),
     "indoor-test-search": PictureSet(2006, 1000, SEARCHED, "indoor"),
 }
 """The training set of each network, and two held-out sets a domain: the mix of the first network's

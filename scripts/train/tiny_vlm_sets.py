@@ -33,7 +33,8 @@ Drawn = tuple[dict[str, np.ndarray], dict[str, Any]]
 def draw(domain: Any, pictures: PictureSet, index: int) -> Drawn:
     """Draw one picture; it depends on the set's seed and `index` alone."""
     rng = np.random.default_rng(np.random.SeedSequence(entropy=pictures.seed, spawn_key=(index,)))
-    picture, record = domain.draw(pictures.sizes, rng)
+    how = {"even": True} if pictures.even else {}
+    picture, record = domain.draw(pictures.sizes, rng, **how)
     sizes = RESOLUTIONS[pictures.domain]
     scaled = {key(size): network_input(picture, size) for size in sizes}
     return scaled, {"index": index, "domain": pictures.domain, **record}
@@ -75,7 +76,8 @@ def prepare(folder: Path, pictures: PictureSet) -> list[Job]:
         SystemExit: When `folder` holds pictures of another set.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    described = {**asdict(pictures), **DOMAINS[pictures.domain]().identity(), "shard": SHARD}
+    drawn = {name: value for name, value in asdict(pictures).items() if value is not False}
+    described = {**drawn, **DOMAINS[pictures.domain]().identity(), "shard": SHARD}
     described = json.loads(json.dumps(described, sort_keys=True))
     facts = folder / "set.json"
     if facts.exists() and json.loads(facts.read_text(encoding="utf-8")) != described:

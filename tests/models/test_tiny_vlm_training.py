@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +133,23 @@ def test_the_drawn_mix_is_what_the_recipe_says(script, valid_rows, name):
         share = sum(len(candidate) == size for candidate in valid) / len(drawn)
         assert share == pytest.approx(pictures.sizes[size], abs=0.05)
     assert frozenset().union(*drawn) == set(space.concepts)
+
+
+@pytest.mark.parametrize("name", ["indoor-train", "indoor-train-s"])
+def test_kitchens_to_train_on_are_even_over_what_is_asked(script, name):
+    pictures = script("tiny_vlm_recipe").SETS[name]
+    world, rng = script("tiny_vlm_indoor").IndoorPictures(), np.random.default_rng(0)
+    drawn = [next(world.candidates(pictures.sizes, rng, pictures.even)) for _ in range(2000)]
+    sizes = np.bincount([len(candidate) for candidate in drawn]) / len(drawn)
+    assert sizes == pytest.approx([pictures.sizes[size] for size in range(4)], abs=0.05)
+    assert all(world.domain.space.validate(candidate) is None for candidate in drawn if candidate)
+    rules = [world.domain.library.match_with_best_fit(each).rule for each in drawn if each]
+    kinds = Counter((rule.family, rule.accepted) for rule in rules)
+    assert len(kinds) == 2 * len(world.domain.rules.families)
+    assert min(kinds.values()) > 0.015 * len(rules)
+    assert max(kinds.values()) < 0.09 * len(rules)
+    shown = frozenset().union(*drawn)
+    assert shown == set(world.domain.space.concepts) - set(world.domain.catalogue.implied)
 
 
 def test_held_out_pictures_share_no_seed_with_training(script):
@@ -295,7 +313,7 @@ def noise(script, folder, name, count):
         def identity(self):
             return {}
 
-        def draw(self, sizes, rng_):
+        def draw(self, sizes, rng_, even=False):
             expected = actions[int(rng.integers(3))]
             pixels = rng.integers(0, 256, (96, 128, 3), dtype=np.uint8)
             record = record_of(script, expected, (expected,))
