@@ -12,7 +12,7 @@ from partners import Partners
 from shown_trials import pixels_of
 
 from vlmfail.core import UsageError
-from vlmfail.envs.indoor.domain import OBJECT_PIXELS, IndoorDomain
+from vlmfail.envs.indoor.domain import IndoorDomain, pixels_needed
 from vlmfail.envs.trials import PreparedTrial
 
 QUESTION = "thing"
@@ -109,7 +109,7 @@ class IndoorNaming:
 
     def needed(self, name: str) -> int:
         """Return how many pixels of a concept must be seen."""
-        return OBJECT_PIXELS
+        return pixels_needed(name)
 
     def key_row(self, number: int, item: Item, prepared: PreparedTrial, seed: int) -> IndoorKeyRow:
         """Return a line of the key."""

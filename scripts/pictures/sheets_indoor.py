@@ -9,7 +9,7 @@ from partners import Partners
 from shown_trials import shown_trial
 
 from vlmfail.core import Picture, UsageError
-from vlmfail.envs.indoor.domain import OBJECT_PIXELS, IndoorDomain
+from vlmfail.envs.indoor.domain import IndoorDomain, pixels_needed
 from vlmfail.envs.indoor.layout import CABINET_FRONT, RUNS, layout
 from vlmfail.envs.indoor.light import light
 from vlmfail.envs.indoor.room import PALETTES
@@ -73,7 +73,14 @@ class IndoorSheets:
             names = self.domain.space.to_json(candidate)
             try:
                 trial = shown_trial(
-                    self.domain, self._renderer, [names], name, OBJECT_PIXELS, seed, taken, 2
+                    self.domain,
+                    self._renderer,
+                    [names],
+                    name,
+                    pixels_needed(name),
+                    seed,
+                    taken,
+                    tries=4,
                 )
             except UsageError as error:
                 problem = str(error)
