@@ -128,7 +128,7 @@ def test_a_set_that_finds_no_place_is_replaced(indoor, monkeypatch):
 
     refused = indoor.sets("knife_edge", 5)[5]
 
-    def drawn(domain, renderer, sets, named, *_):
+    def drawn(domain, renderer, sets, named, *_, **__):
         if frozenset(sets[0]) == refused:
             raise UsageError("no place")
         return Trial(0)
