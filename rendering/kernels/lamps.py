@@ -299,7 +299,7 @@ def lamplight(
         elif material == _GLASS:
             dull, hard, bright = 0.86, 700.0, 5.0
         elif material == _TILE:
-            dull, hard, bright = 0.96, 350.0, 1.1
+            dull, hard, bright = 0.96, 350.0, 0.3
         elif material == _STONE:
             dull, hard, bright = 0.96, 200.0, 0.5
         elif material == _PLANKS:

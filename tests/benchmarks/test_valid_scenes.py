@@ -69,9 +69,17 @@ def test_command_prints_figures(
     document = json.loads(capsys.readouterr().out)
     [row] = document["sizes"]
     assert (row["size"], row["sets"], row["trials"]["n"]) == (2, 2, 2)
-    monkeypatch.setattr(valid_scenes, "measure", lambda *_: [Row.of([_RESULT] * 3)])
+    monkeypatch.setattr(valid_scenes, "measure", lambda *_, **__: [Row.of([_RESULT] * 3)])
     assert valid_scenes.main(arguments) == 0
     assert "Valid scenes by set size" in capsys.readouterr().out
 
 
 _RESULT = valid_scenes.SetResult(3, False, True, True, ("no place: cone",), 3, 2, 0.3)
+
+
+def test_kitchens_are_counted_by_their_own_pixels() -> None:
+    [row] = valid_scenes.measure(2, 0, 1, (2,), env=valid_scenes.INDOOR)
+    assert row.trials.n == 2
+    assert row.seen.n >= row.seen.count > 0
+    drawn = draw_sets(5, 0, (2,), valid_scenes.INDOOR)
+    assert all("cyclist" not in one and len(one) == 2 for one in drawn)

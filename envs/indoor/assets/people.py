@@ -247,7 +247,7 @@ FIGURES: Mapping[str, tuple[Figure, ...]] = {
                       top=(0.20, 0.60, 0.42), bottom=(0.58, 0.48, 0.34), legs="shorts",
                       sleeves="short", shoes=(0.20, 0.30, 0.60), pose=_OTHER_RUN)),
         Figure(_child(1.14, 4.9, hair_style="bunches", hair=_DARK,
-                      skin=_TAN, top=(0.25, 0.62, 0.80), bottom=(0.92, 0.45, 0.55), legs="skirt",
+                      skin=_TAN, top=(0.25, 0.62, 0.80), bottom=(0.92, 0.45, 0.55), legs="shorts",
                       shoes=(0.95, 0.95, 0.92), pose=_RUNNING)),
     ),
     "toddler_playing": tuple(
