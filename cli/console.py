@@ -8,7 +8,6 @@ import os
 import re
 import sys
 import time
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..core.errors import UsageError
+from ..core.text import tamed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,8 +44,7 @@ def emit(value: Any) -> None:
 
 def tame(text: str) -> str:
     """Return foreign text as one line without what a terminal would obey or hide."""
-    kept = (" " if unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in text)
-    return " ".join("".join(kept).split())
+    return tamed(text)
 
 
 def note(text: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -38,6 +40,13 @@ def load_data(model: type[M], name: str, folder: Path | None, packaged: Path) ->
             path = folder / name
     data: M = _read(model, path, path.stat().st_mtime_ns)
     return data
+
+
+def data_identity(parts: Mapping[str, BaseModel]) -> dict[str, str]:
+    """Return the versions of a domain's data by name, and a digest of it, for a run's record."""
+    text = "".join(part.model_dump_json() for part in parts.values())
+    versions = {name: str(getattr(part, "version", "")) for name, part in parts.items()}
+    return {**versions, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
 @lru_cache(maxsize=64)

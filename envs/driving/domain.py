@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +10,7 @@ import numpy as np
 
 from ...core import Question, Renderer, Rendering, Truth, UnknownNameError
 from ..concept_sets import ConceptSetSpace
+from ..data_files import data_identity
 from ..generated import generated_renderer, is_generated
 from ..recognition import FILE, RecognitionSheet, RecognitionStatements, switch
 from . import assets, town, weather
@@ -102,9 +102,7 @@ class DrivingDomain:
         }
         if self.recognition is not None:
             parts["recognition"] = self.recognition.sheet
-        text = "".join(part.model_dump_json() for part in parts.values())
-        versions = {name: str(part.version) for name, part in parts.items()}
-        return {**versions, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+        return data_identity(parts)
 
     def sample_scene(self, candidate: frozenset[str], rng: np.random.Generator) -> DrivingScene:
         """Sample a scene of a concept set.

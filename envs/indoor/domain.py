@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from ...core import Question, Renderer, Rendering, SceneError, Truth, UnknownNameError
 from ..concept_sets import ConceptSetSpace
+from ..data_files import data_identity
 from ..generated import generated_renderer, is_generated
 from ..recognition import FILE, RecognitionSheet, RecognitionStatements, switch
 from . import matching
@@ -78,9 +78,7 @@ class IndoorDomain:
         }
         if self.recognition is not None:
             parts["recognition"] = self.recognition.sheet
-        text = "".join(part.model_dump_json() for part in parts.values())
-        versions = {name: str(part.version) for name, part in parts.items()}
-        return {**versions, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+        return data_identity(parts)
 
     def sample_scene(self, candidate: frozenset[str], rng: np.random.Generator) -> IndoorScene:
         """Sample a scene of a concept set.
@@ -96,10 +94,7 @@ class IndoorDomain:
         chosen = [c.id for c in self.catalogue.select(candidate) if c.id not in implied]
         match = self.library.match_with_best_fit(chosen)
         deciding = () if match is None else (name for group in match.deciding for name in group)
-        try:
-            return sample(chosen, match, frozenset(deciding), rng)
-        except StopIteration as error:
-            raise SceneError(f"{', '.join(chosen)}: something that it needs is missing") from error
+        return sample(chosen, match, frozenset(deciding), rng)
 
     def question(self, scene: IndoorScene) -> Question:
         """Return the question of the rule that the scene's set calls for.

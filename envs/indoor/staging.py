@@ -262,7 +262,12 @@ class Stage:
         return float(np.clip(self.focus + self._rng.normal(0.0, 0.55), right + 0.3, left - 0.3))
 
     def _first(self, *names: str) -> Placed:
-        return next(thing for name in names for thing in self.things if thing.name == name)
+        for name in names:
+            for thing in self.things:
+                if thing.name == name:
+                    return thing
+        chosen = ", ".join(sorted(self._chosen))
+        raise SceneError(f"{chosen}: {' or '.join(names)} is missing, which it needs")
 
     # The worktop.
 

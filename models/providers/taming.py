@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Any
 
+from ...core.text import tamed as one_line
 from .fault_tables import LONGEST_TEXT
 
 LONGEST_WORD = 80
@@ -12,15 +12,8 @@ LONGEST_WORD = 80
 
 
 def tamed(text: str, most: int = LONGEST_TEXT) -> str:
-    """Return foreign text as one line of at most `most` characters.
-
-    What a terminal would obey or hide (escapes, marks of direction, lone surrogates) becomes a
-    space.
-    """
-    # Cut first, so that a text of megabytes is not looked at whole.
-    text = text[: 4 * most]
-    kept = (" " if unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in text)
-    return " ".join("".join(kept).split())[:most]
+    """Return foreign text as one line of at most `most` characters, see `core.text.tamed`."""
+    return one_line(text, most)
 
 
 def finish_word(said: Any) -> str:
