@@ -1,6 +1,6 @@
 """Measurements behind published figures, one command a table.
 
 `search_overhead` times what searchers themselves take a trial, `frame_time` what a picture takes;
-`valid_scenes` counts valid scenes by set size; `driving_study` compares the searchers on the
-driving domain.
+`valid_scenes` counts valid scenes by set size; `search_study` compares the searchers on a
+domain of concept sets.
 """

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from vlmfail.benchmarks.driving_study.comparison import Rerun, against, compare, holm
-from vlmfail.benchmarks.driving_study.families import failure_sheet, families
-from vlmfail.benchmarks.driving_study.figures import MIXED, NOTHING, RunFigures, read_run
-from vlmfail.benchmarks.driving_study.plan import Study, Task
-from vlmfail.benchmarks.driving_study.tables import markdown
+from vlmfail.benchmarks.search_study.comparison import Rerun, against, compare, holm
+from vlmfail.benchmarks.search_study.families import failure_sheet, families
+from vlmfail.benchmarks.search_study.figures import MIXED, NOTHING, RunFigures, read_run
+from vlmfail.benchmarks.search_study.plan import Study, Task
+from vlmfail.benchmarks.search_study.tables import markdown
 from vlmfail.core import Outcome, Trial, TrialRecord
 from vlmfail.testing.made_runs import make_run
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from vlmfail.benchmarks.driving_study import plan, processes
-from vlmfail.benchmarks.driving_study.__main__ import main
-from vlmfail.benchmarks.driving_study.plan import (
+from vlmfail.benchmarks.search_study import plan, processes
+from vlmfail.benchmarks.search_study.__main__ import main
+from vlmfail.benchmarks.search_study.plan import (
     Study,
     Task,
     keep_provenance,
@@ -27,7 +27,7 @@ from vlmfail.benchmarks.driving_study.plan import (
     slug,
     state_of,
 )
-from vlmfail.benchmarks.driving_study.work import link_pictures, perform
+from vlmfail.benchmarks.search_study.work import link_pictures, perform
 from vlmfail.core import UsageError
 from vlmfail.rendering.picture_cache import PictureCache
 from vlmfail.runs.run import RunData
@@ -167,7 +167,7 @@ def test_command_goes_on_and_reports(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert document["arms"][0] == first["arms"][0], "run before, not again"
     assert document == json.loads((tmp_path / "results.json").read_text())
     assert "4/4 runs: " in captured.err
-    assert "vlmfail.benchmarks.driving_study" in (tmp_path / "table.md").read_text()
+    assert "vlmfail.benchmarks.search_study" in (tmp_path / "table.md").read_text()
     assert (tmp_path / "failures.png").is_file()
 
 
@@ -182,7 +182,7 @@ def _lives(group: int) -> bool:
 @pytest.mark.slow
 def test_interruption_ends_clean(tmp_path: Path) -> None:
     arguments = words(tmp_path, "--searchers", "random", "--budget", "250")
-    command = [sys.executable, "-m", "vlmfail.benchmarks.driving_study", *arguments]
+    command = [sys.executable, "-m", "vlmfail.benchmarks.search_study", *arguments]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )

@@ -1,4 +1,4 @@
-"""The command; see `vlmfail.benchmarks.driving_study`."""
+"""The command; see `vlmfail.benchmarks.search_study`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .tables import document, markdown
 
 FINE, FAULT, INTERRUPTED = 0, 3, 130
 
-DESCRIPTION = """Search the driving environment with several searchers on several models under
+DESCRIPTION = """Search an environment with several searchers on several models under
 many seeds, try the surest failure modes again on fresh scenes, and write table.md, results.json
 and a sheet of failing pictures for each model. The same command continues a study that was
 stopped."""
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="driving_study", description=DESCRIPTION)
+    parser = argparse.ArgumentParser(prog="search_study", description=DESCRIPTION)
     add = parser.add_argument
     add("--out", type=Path, required=True, help="folder of the study")
     add("--models", nargs="+", default=["tiny-vlm", "tiny-vlm-s"], help="models under test")
@@ -113,7 +113,7 @@ def _study(args: argparse.Namespace) -> Study:
 def _command(words: Sequence[str]) -> str:
     """Return the command without what decides no figure."""
     shown = [word for word in words if word not in ("--json", "--report-only")]
-    return shlex.join(["python", "-m", "vlmfail.benchmarks.driving_study", *shown])
+    return shlex.join(["python", "-m", "vlmfail.benchmarks.search_study", *shown])
 
 
 def _run(study: Study, processes: int, console: Console) -> bool:
