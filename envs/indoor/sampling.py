@@ -15,7 +15,8 @@ from .layout import Layout
 from .light import light
 from .matching import Match
 from .scene import F64, IndoorScene, Placed
-from .staging import NoRoom, Stage, draw_layout
+from .stage import NoRoom, Stage, draw_layout
+from .staging import build
 from .viewpoint import Subject, choose
 
 STAGES = 24
@@ -74,7 +75,7 @@ def sample(
         plan = draw_layout(chosen, rng)
         stage = Stage(chosen, plan, palette, rng)
         try:
-            things = stage.build()
+            things = build(stage)
         except NoRoom as error:
             failed[str(error)] += 1
             continue

@@ -20,7 +20,8 @@ from vlmfail.envs.indoor.layout import (
     layout,
 )
 from vlmfail.envs.indoor.scene import IndoorScene
-from vlmfail.envs.indoor.staging import NoRoom, Stage, draw_layout
+from vlmfail.envs.indoor.stage import NoRoom, Stage, draw_layout
+from vlmfail.envs.indoor.staging import build
 from vlmfail.rendering.world import Camera
 
 DOMAIN = IndoorDomain()
@@ -264,7 +265,7 @@ def test_most_large_sets_find_room_at_once() -> None:
         names = [c for c in DOMAIN.catalogue.ids if c in DOMAIN.space.from_multi_hot(row)]
         for _ in range(sampling.STAGES):
             try:
-                Stage(names, plan, 0, rng).build()
+                build(Stage(names, plan, 0, rng))
             except NoRoom:
                 continue
             found += 1
@@ -281,6 +282,6 @@ def test_things_that_need_each_other_are_not_drawn_far_apart() -> None:
 
 
 def test_a_set_without_room_says_which_thing_found_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Stage, "_free", lambda *_: False)
+    monkeypatch.setattr(Stage, "free", lambda *_: False)
     with pytest.raises(SceneError, match=r"knife_edge found no place beside scissors_open after"):
         DOMAIN.sample_scene(frozenset({"knife_edge", "scissors_open"}), np.random.default_rng(0))
