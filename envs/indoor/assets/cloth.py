@@ -5,7 +5,11 @@ The frame is that of the edge: x = 0 is the worktop's front, z = 0 its top.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
+import numpy.typing as npt
 
 from ....rendering.mesh import Material, Mesh
 from ....rendering.shapes.primitives import F64, Colour
@@ -20,6 +24,11 @@ TOWELS: tuple[tuple[str, Colour, Colour], ...] = (
 
 _WIDTH, _BACK, _DROP = 0.28, 0.30, 0.25  # m
 _ROWS, _COLUMNS = 28, 14
+"""Cells of the weave's pattern, along the cloth and across."""
+
+_FINE = (28, 21)
+"""Cells of a cloth whose outline the fire eats."""
+
 _THICK = 0.003
 
 # The cloth's course (x, z) over the edge.
@@ -28,15 +37,15 @@ _COURSE = np.array([(-_BACK, 0.005), (-0.012, 0.005), (-0.002, 0.004), (0.006, -
                     (0.012, -0.030), (0.012, -_DROP)])  # fmt: skip
 
 
-def _sheet(variant: int) -> F64:
+def _sheet(variant: int, rows: int = _ROWS, columns: int = _COLUMNS) -> F64:
     """Return the cloth's points, `rows + 1 x columns + 1 x 3`, m."""
     random = generator("towel", variant)
     steps = np.linalg.norm(np.diff(_COURSE, axis=0), axis=1)
     along = np.concatenate([[0.0], np.cumsum(steps)])
-    s = np.linspace(0.0, along[-1], _ROWS + 1)
+    s = np.linspace(0.0, along[-1], rows + 1)
     x, z = (np.interp(s, along, _COURSE[:, k]) for k in (0, 1))
-    y = np.linspace(-_WIDTH / 2, _WIDTH / 2, _COLUMNS + 1)
-    points = np.empty((_ROWS + 1, _COLUMNS + 1, 3))
+    y = np.linspace(-_WIDTH / 2, _WIDTH / 2, columns + 1)
+    points = np.empty((rows + 1, columns + 1, 3))
     points[..., 0], points[..., 1], points[..., 2] = x[:, None], y[None, :], z[:, None]
     hanging = np.clip(-z / _DROP, 0.0, 1.0)[:, None]
     fold = 0.5 + 0.5 * np.sin(2 * np.pi * y / 0.105 + random.uniform(0, 6.3))[None, :]
@@ -50,54 +59,55 @@ def _sheet(variant: int) -> F64:
     return points
 
 
-def _pattern(kind: str, colour: Colour, ground: Colour) -> F64:
-    """Return the colours of the cells' halves, `2 x rows x columns x 3`."""
-    row, column = np.indices((_ROWS, _COLUMNS))
+def _pattern(
+    kind: str, colour: Colour, ground: Colour, rows: int = _ROWS, columns: int = _COLUMNS
+) -> F64:
+    """Return the colours of the cells, `rows x columns x 3`."""
+    row, column = np.indices((rows, columns))
+    row, column = row * _ROWS // rows, column * _COLUMNS // columns
     if kind == "striped":
         share = np.where(column % 4 < 2, 1.0, 0.0)
         share = np.where((row > _ROWS - 4) & (row < _ROWS - 1), 1.0, share)
     else:
         share = 0.5 * ((row // 2 % 2) + (column // 2 % 2))
-    mixed = share[..., None] * np.asarray(colour) + (1 - share[..., None]) * np.asarray(ground)
-    return np.asarray(np.stack([mixed, mixed]))
+    return np.asarray(share[..., None] * np.asarray(colour) + (1 - share[..., None]) * ground)
 
 
-def _cloth(points: F64, colours: F64, keep: F64 | None = None, glow: F64 | None = None) -> Mesh:
-    """Return the sheet's two sides.
+def _triangles(points: F64, colours: F64) -> tuple[F64, F64]:
+    """Return the upper side's triangles `n x 3 x 3` and their colours `n x 3`."""
+    a, b, c, d = points[:-1, :-1], points[1:, :-1], points[1:, 1:], points[:-1, 1:]
+    halves = np.stack([np.stack([a, b, c], 2), np.stack([a, c, d], 2)])
+    paint = np.broadcast_to(colours, (2, *colours.shape))
+    return halves.reshape(-1, 3, 3), paint.reshape(-1, 3)
 
-    Args:
-        points: `rows + 1 x columns + 1 x 3`, m.
-        colours: Of the lower and the upper half of each cell, `2 x rows x columns x 3`.
-        keep: `rows x columns`: cells that are there.
-        glow: `2 x rows x columns`: halves that shine.
-    """
-    columns = points.shape[1]
-    corner = np.arange(_ROWS)[:, None] * columns + np.arange(_COLUMNS)[None, :]
-    kept = np.ones((_ROWS, _COLUMNS), bool) if keep is None else keep.astype(bool)
-    a = corner[kept]
-    halves = np.concatenate(
-        [np.stack([a, a + columns, a + columns + 1], 1), np.stack([a, a + columns + 1, a + 1], 1)]
-    )
-    paint = colours[:, kept].reshape(-1, 3)
-    sides = []
-    upper = Mesh.build(points.reshape(-1, 3), halves, paint, Material.CLOTH, 70.0)
-    normal = np.zeros((len(upper.vertices), 3))
-    np.add.at(normal, upper.faces.ravel(), upper.normals.reshape(-1, 3))
-    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-9)
-    below = points.reshape(-1, 3) - _THICK * normal
-    below[:, 2] = np.where(below[:, 0] < 0, np.maximum(below[:, 2], 0.0005), below[:, 2])
-    lower = Mesh.build(below, halves[:, ::-1], paint * 0.8, Material.CLOTH, 70.0)
-    for side in (upper, lower):
-        materials = side.materials.copy()
-        if glow is not None:
-            materials[glow[:, kept].ravel().astype(bool)] = int(Material.EMISSIVE)
-        sides.append(Mesh(side.vertices, side.faces, side.colours, materials, side.normals))
-    return Mesh.merge(sides)
+
+def _side(corners: F64, paint: F64, glow: npt.NDArray[np.bool_] | None = None) -> Mesh:
+    """Return one side of a cloth from triangles `n x 3 x 3` and their colours `n x 3`."""
+    faces = np.arange(3 * len(corners)).reshape(-1, 3)
+    mesh = Mesh.build(corners.reshape(-1, 3), faces, paint, Material.CLOTH, 70.0)
+    materials = mesh.materials.copy()
+    if glow is not None:
+        materials[glow] = int(Material.EMISSIVE)
+    return Mesh(mesh.vertices, mesh.faces, mesh.colours, materials, mesh.normals)
+
+
+def _under(points: F64) -> F64:
+    """Return a sheet's points moved to its lower side."""
+    along, across = np.gradient(points, axis=0), np.gradient(points, axis=1)
+    normal = np.cross(along, across)
+    normal /= np.maximum(np.linalg.norm(normal, axis=-1, keepdims=True), 1e-12)
+    below = points - _THICK * normal
+    below[..., 2] = np.where(below[..., 0] < 0, np.maximum(below[..., 2], 0.0005), below[..., 2])
+    return np.asarray(below)
 
 
 def towel_draped(variant: int) -> Mesh:
     """Return a checked or striped dish towel that hangs over the edge."""
-    return _cloth(_sheet(variant), _pattern(*TOWELS[variant]))
+    size = (_ROWS, _FINE[1])  # fine across the folds
+    points, colours = _sheet(variant, *size), _pattern(*TOWELS[variant], *size)
+    upper, paint = _triangles(points, colours)
+    lower, _ = _triangles(_under(points), colours)
+    return Mesh.merge([_side(upper, paint), _side(lower[:, ::-1], 0.8 * paint)])
 
 
 _ORANGE: Colour = (0.80, 0.24, 0.02)
@@ -105,28 +115,126 @@ _YELLOW: Colour = (0.74, 0.42, 0.05)
 _FIRE = np.array([-0.03, 0.0, 0.0])  # where it burns most
 
 
-def towel_burning(variant: int) -> Mesh:
-    """Return the towel charred, with tall orange flames on it."""
+_SLIVER = 1e-6  # m²: twice what a triangle must cover to be kept
+
+Field = Callable[[F64], F64]
+
+
+def _divide(corners: F64, paint: F64, field: Field) -> tuple[tuple[F64, F64], tuple[F64, F64]]:
+    """Cut triangles along the zero line of a field.
+
+    Args:
+        corners: `n x 3 x 3`, m.
+        paint: Of the triangles, `n x 3`.
+        field: Of places `... x 3`.
+
+    Returns:
+        Triangles and colours where the field is negative, and where it is not.
+    """
+    value = field(corners)
+    value = np.where(np.abs(value) < 1e-5, 1e-5, value)
+    inside = value < 0
+    count = inside.sum(axis=1)
+    sides = []
+    for negative in (True, False):
+        alone = 1 if negative else 2
+        whole = count == (3 if negative else 0)
+        found, colours = [corners[whole]], [paint[whole]]
+        for lone in (1, 2):
+            cut = np.flatnonzero(count == lone)
+            # The corner that is by itself comes first.
+            first = (inside[cut] if lone == 1 else ~inside[cut]).argmax(axis=1)
+            order = (first[:, None] + np.arange(3)) % 3
+            p, v = corners[cut[:, None], order], value[cut[:, None], order]
+            on_b = p[:, 0] + (p[:, 1] - p[:, 0]) * (v[:, :1] / (v[:, :1] - v[:, 1:2]))
+            on_c = p[:, 0] + (p[:, 2] - p[:, 0]) * (v[:, :1] / (v[:, :1] - v[:, 2:]))
+            if lone == alone:
+                pieces = [(p[:, 0], on_b, on_c)]
+            else:
+                pieces = [(on_b, p[:, 1], p[:, 2]), (on_b, p[:, 2], on_c)]
+            for piece in pieces:
+                found.append(np.stack(piece, 1))
+                colours.append(paint[cut])
+        corners_here, colours_here = np.concatenate(found), np.concatenate(colours)
+        edges = corners_here[:, 1:] - corners_here[:, :1]
+        large = np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1) > _SLIVER
+        sides.append((corners_here[large], colours_here[large]))
+    return sides[0], sides[1]
+
+
+def _beyond(field: Field, reach: float, p: F64) -> F64:
+    return field(p) - reach
+
+
+def _fields(variant: int) -> tuple[Field, Field, Field]:
+    """Return (gone, charred, width of the embers): where a burning towel is what, m."""
     random = generator("towel_burning", variant)
-    points = _sheet(variant)
-    here, beside = points[:-1, :-1], points[:-1, 1:]
-    below, across = points[1:, :-1], points[1:, 1:]
-    middle = np.stack([here + below + across, here + across + beside]) / 3
-    # The char's border is ragged: waves, and a little for each half cell.
-    ragged = 0.014 * np.sin(60 * middle[..., 1] + 40 * middle[..., 2] + variant)
-    ragged += random.normal(0, 0.004, middle.shape[:-1])
-    away = np.linalg.norm((middle - _FIRE) * (1.0, 1.3, 0.8), axis=-1) + ragged
-    colours = _pattern(*TOWELS[variant])
-    black = np.array([0.035, 0.03, 0.028]) + 0.02 * random.random((*away.shape, 1))
-    brown = np.array([0.27, 0.13, 0.05])
-    colours = np.where((away < 0.195)[..., None], 0.4 * colours + 0.6 * brown, colours)
-    colours = np.where((away < 0.180)[..., None], 0.1 * colours + 0.6 * brown, colours)
-    colours = np.where((away < 0.165)[..., None], black, colours)
-    embers = (away >= 0.155) & (away < 0.168) & (random.random(away.shape) < 0.5)
-    colours = np.where(embers[..., None], np.array([0.86, 0.22, 0.02]), colours)
-    keep = np.ones(away.shape[1:], bool)
-    keep[-1] = random.random(_COLUMNS) < 0.5
-    return Mesh.merge([_cloth(points, colours, keep, embers), _flames(random)])
+    phase = random.uniform(0, 6.3, 8)
+    bites = ((random.uniform(-0.10, -0.05), 0.035), (random.uniform(0.03, 0.10), 0.050))
+
+    def wave(p: F64, k: int, per_y: float, per_z: float) -> F64:
+        return np.asarray(np.sin(per_y * p[..., 1] + per_z * (p[..., 2] - p[..., 0]) + phase[k]))
+
+    def gone(p: F64) -> F64:
+        eaten = np.full(p.shape[:-1], -0.03)
+        for middle, deep in bites:
+            eaten += (deep + 0.03) * np.exp(-(((p[..., 1] - middle) / 0.042) ** 2))
+        eaten += 0.005 * wave(p, 0, 95.0, 0.0) + 0.003 * wave(p, 1, 190.0, 60.0)
+        return np.asarray(p[..., 2] + _DROP - eaten)
+
+    def charred(p: F64) -> F64:
+        away = np.linalg.norm((p - _FIRE) * (1.0, 1.3, 0.8), axis=-1)
+        away += 0.013 * wave(p, 2, 48.0, 36.0) + 0.008 * wave(p, 3, 105.0, -70.0)
+        away += 0.004 * wave(p, 4, 170.0, 150.0)
+        near = gone(p) - 0.020 - 0.006 * wave(p, 5, 80.0, 30.0)
+        # The two chars flow into one.
+        a, b = away - 0.160, near
+        share = np.clip(0.5 + 0.5 * (b - a) / 0.03, 0.0, 1.0)
+        return np.asarray(b + (a - b) * share - 0.03 * share * (1.0 - share))
+
+    def ember(p: F64) -> F64:
+        glow = wave(p, 6, 62.0, 47.0) + 0.6 * wave(p, 7, 130.0, -90.0)
+        return np.asarray(0.0012 + 0.0042 * np.clip(glow + 0.1, 0.0, 1.0))
+
+    return gone, charred, ember
+
+
+def towel_burning(variant: int) -> Mesh:
+    """Return the towel charred, with tall orange flames on it.
+
+    Cloth, scorched cloth, embers and char are parted along smooth lines; the hem is eaten away.
+    """
+    random = generator("towel_burning", variant)
+    gone, charred, ember = _fields(variant)
+    points = _sheet(variant, *_FINE)
+    rest = _triangles(points, _pattern(*TOWELS[variant], *_FINE))
+    _, rest = _divide(*rest, gone)
+    brown = np.array([0.20, 0.095, 0.035])
+    sides: list[tuple[F64, F64]] = []
+    embers = 0
+    # From the middle outwards: black char, embers, brown cloth, scorched cloth.
+    black, rest = _divide(*rest, charred)
+    ash = 0.070 + 0.020 * np.sin(70 * black[0].mean(axis=1) @ np.array([1.0, 0.7, 1.2]))
+    sides.append((black[0], ash[:, None] * np.array([1.0, 0.90, 0.84])))
+    glowing, rest = _divide(*rest, lambda p: charred(p) - ember(p))
+    embers = len(glowing[0])
+    sides.append((glowing[0], np.broadcast_to([0.86, 0.24, 0.02], (embers, 3))))
+    for reach, share in ((0.014, 0.85), (0.028, 0.38)):
+        tinted, rest = _divide(*rest, partial(_beyond, charred, reach))
+        sides.append((tinted[0], (1 - share) * tinted[1] + share * brown))
+    sides.append(rest)
+    upper = np.concatenate([corners for corners, _ in sides])
+    paint = np.concatenate([colours for _, colours in sides])
+    glow = np.zeros(len(upper), bool)
+    glow[len(sides[0][0]) : len(sides[0][0]) + embers] = True
+    # The lower side is seen below the edge only.
+    size = (_ROWS // 2, _FINE[1])
+    lower, below = _triangles(_under(_sheet(variant, *size)), _pattern(*TOWELS[variant], *size))
+    hanging = lower[..., 2].min(axis=1) < -0.01
+    _, (lower, below) = _divide(lower[hanging], below[hanging], gone)
+    black_there = charred(lower.mean(axis=1)) < 0
+    below = np.where(black_there[:, None], 0.035, 0.8 * below)
+    return Mesh.merge([_side(upper, paint, glow), _side(lower[:, ::-1], below), _flames(random)])
 
 
 def _flames(random: np.random.Generator) -> Mesh:

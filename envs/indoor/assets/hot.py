@@ -6,6 +6,7 @@ import numpy as np
 
 from ....rendering.mesh import Material, Mesh
 from ....rendering.shapes.primitives import (
+    F64,
     Colour,
     capsule,
     cylinder,
@@ -18,8 +19,6 @@ from ....rendering.shapes.primitives import (
 )
 from .parts import BLACK, STEEL, Anchors, Builders, Place, generator, lumpy, puff, wisp
 
-_STEAM: Colour = (0.99, 0.99, 1.0)
-_SHADED: Colour = (0.72, 0.74, 0.77)
 _PLUME: tuple[Colour, Colour] = ((0.64, 0.66, 0.69), (0.94, 0.94, 0.95))
 """Dark and lit puffs by turns: thick steam is seen on white tiles and on dark stone."""
 
@@ -27,31 +26,41 @@ _PLUME: tuple[Colour, Colour] = ((0.64, 0.66, 0.69), (0.94, 0.94, 0.95))
 def steam_small(variant: int) -> Mesh:
     """Return the steam of a mug, 0.25 m tall; its origin is where it leaves the liquid.
 
-    Wisps rise and puffs fill them; some are in shade, to be seen on white.
+    Rounded wisps that bend and lap over each other low down; fewer and brighter ones, which are
+    thinner, go on higher up.
     """
     random = generator("steam_small", variant)
-    height, spread, count = 0.25, 0.045, 3
     parts = []
-    t = np.linspace(0.0, 1.0, 9)
-    for k in range(count):
-        foot = spread * (k - (count - 1) / 2) / max(count - 1, 1)
-        tall = height * (1.0 if k == count // 2 else random.uniform(0.74, 0.95))
-        sway = random.uniform(0.6, 1.0) * height * 0.10
-        phase = random.uniform(0, 2 * np.pi)
-        y = foot * (1 + 0.7 * t) + sway * (np.sin(5.2 * t + phase) - np.sin(phase)) * (0.3 + t)
-        x = 0.4 * spread * (k % 2 - 0.5) + 0.5 * sway * np.sin(4.0 * t + 2 * phase)
-        path = np.stack([x, y, t * tall], 1)
-        wide = height * random.uniform(0.095, 0.12)
-        parts.append(wisp(path, wide, _SHADED if k % 2 else _STEAM, belly=0.45))
-        parts.append(wisp(path + np.array([0.03, 0.0, 0.0]), 0.6 * wide, _STEAM, belly=0.5))
-    for k in range(4):
-        share = 0.16 + 0.17 * k
-        radius = height * (0.10 + 0.06 * share)
-        centre = (-0.02, random.uniform(-0.5, 0.5) * (spread + radius) * 0.8, share * height)
-        grey = _SHADED if k % 2 == 0 else _STEAM
-        parts.append(puff([radius * 0.9, radius, 1.35 * radius], centre, grey))
-    mesh = Mesh.merge(parts)
-    return mesh.transformed((0, 0, -float(mesh.bounds[0][2])))
+    strands = ((-0.022, 0.190), (0.004, 0.255), (0.026, 0.165), (-0.006, 0.110))
+    for k, (foot, length) in enumerate(strands):
+        side = 1.0 if (k + variant) % 2 else -1.0
+        bend = _curl(random, length, 0.50, 0.9, side)
+        x = 0.012 * (k - 1.5) + 0.012 * np.sin(np.linspace(0, 4, len(bend)) + k)
+        path = np.stack([x, foot + bend[:, 0], bend[:, 1]], 1)
+        parts += _wisps(random, path, 0.019 + 0.030 * length, k)
+    return _set(Mesh.merge(parts), 0.25)
+
+
+def _wisps(random: np.random.Generator, path: F64, wide: float, shade: int) -> list[Mesh]:
+    """Return a strand of steam that fades: long soft lumps along a path, `n x 3`."""
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
+    parts = []
+    at, k = 0.0, shade
+    while at <= along[-1]:
+        share = at / along[-1]
+        radius = wide * (0.62 + 0.50 * np.sin(np.pi * min(share + 0.10, 1.0) ** 0.8))
+        radius *= random.uniform(0.92, 1.08)
+        centre = [float(np.interp(at, along, path[:, c])) for c in range(3)]
+        ahead = [float(np.interp(at + 0.01, along, path[:, c])) for c in range(3)]
+        lean = float(np.clip((ahead[1] - centre[1]) / 0.01, -0.8, 0.8))
+        # Bright vapour is thin vapour.
+        dim = (0.56, 0.86)[k % 2]
+        grey = dim + (0.97 - dim) * share**1.5
+        lump = puff([radius, radius, 1.75 * radius], (0, 0, 0), (grey, grey, grey * 1.01), 8)
+        parts.append(lump.transformed(centre, roll=-float(np.arcsin(lean))))
+        at += (0.80 + 0.30 * share) * radius
+        k += 1
+    return parts
 
 
 def _curl(
@@ -197,7 +206,7 @@ PAN_RADIUS = 0.13
 """Radius of the rim, m."""
 
 _DEPTH, _BOTTOM = 0.048, 0.006
-_HANDLE_END = (PAN_RADIUS + 0.18, 0.0, 0.078)
+_HANDLE_END = (PAN_RADIUS + 0.22, 0.0, 0.084)
 
 
 def pan(variant: int) -> Mesh:
@@ -211,7 +220,7 @@ def pan(variant: int) -> Mesh:
     )  # fmt: skip
     rim = torus(r - 0.001, 0.0022, STEEL, Material.METAL, segments=32, sides=5)
     x, _, z = _HANDLE_END
-    grip = [(r + 0.035, 0, 0.054), (r + 0.08, 0, 0.063), (r + 0.14, 0, 0.073),
+    grip = [(r + 0.035, 0, 0.054), (r + 0.09, 0, 0.064), (r + 0.17, 0, 0.077),
     (x - 0.006, 0, z - 0.002),
             (x, 0, z)]  # fmt: skip
     parts = [
