@@ -211,7 +211,6 @@ def towel_burning(variant: int) -> Mesh:
     _, rest = _divide(*rest, gone)
     brown = np.array([0.20, 0.095, 0.035])
     sides: list[tuple[F64, F64]] = []
-    embers = 0
     # From the middle outwards: black char, embers, brown cloth, scorched cloth.
     black, rest = _divide(*rest, charred)
     ash = 0.070 + 0.020 * np.sin(70 * black[0].mean(axis=1) @ np.array([1.0, 0.7, 1.2]))
