@@ -1,0 +1,307 @@
+"""The space of scene vectors: a number in [0, 1] for each of a few named dimensions."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+
+from ..core import InvalidCandidateError, UnknownNameError, UsageError, Violation
+from .vector_dimensions import Dimension, Value
+
+__all__ = ["Dimension", "Value", "Vector", "VectorSpace"]
+
+Vector = npt.NDArray[np.float64]
+UNUSED = 0.5
+"""What a canonical candidate holds where a dimension means nothing."""
+
+ENUMERATION_LIMIT = 20_000
+"""Combinations of choices up to which a space counts its candidates."""
+
+
+class VectorSpace:
+    """Scene vectors of `d` named dimensions (core.CandidateSpace).
+
+    A candidate is a read-only float64 array of `d` numbers in [0, 1]. Candidates that mean the
+    same scene have the same canonical form and so the same key: numbers are rounded to 1e-6, a
+    choice sits in the middle of its bin, a dimension that means nothing (`Dimension.only_if`) is
+    0.5. An action is the vector as float32.
+
+    Features: a choice is one-hot, a real scaled, a flag 0 or 1, an angle (sin + 1) / 2 and
+    (cos + 1) / 2, both 0.5 where it means nothing; any other dimension keeps 0.5 there too, a
+    choice zeros. Ours: raw metres beside a one-hot would drown the position.
+    """
+
+    kind = "vector"
+
+    def __init__(self, dimensions: Sequence[Dimension]) -> None:
+        """Build the space.
+
+        Raises:
+            UsageError: For no dimensions, names twice, or an `only_if` that names no earlier
+                choice or flag, or no value of it.
+        """
+        self.dimensions = tuple(dimensions)
+        self.names = tuple(one.name for one in self.dimensions)
+        self.features = tuple(name for one in self.dimensions for name in one.features)
+        if not self.names or len(set(self.names)) != len(self.names):
+            raise UsageError(f"dimensions: names must exist and differ, got {self.names!r}")
+        self._conditions = tuple(self._condition(i) for i in range(len(self.dimensions)))
+
+    def _condition(self, index: int) -> tuple[int, frozenset[Value]] | None:
+        """Return (index of the deciding dimension, values under which this one means something)."""
+        one = self.dimensions[index]
+        if one.only_if is None:
+            return None
+        name, wanted = one.only_if
+        allowed = frozenset(wanted if isinstance(wanted, tuple) else (wanted,))
+        if name in self.names[:index]:
+            decides = self.dimensions[self.names.index(name)]
+            known: tuple[Value, ...] = decides.choices
+            if decides.kind == "flag":
+                known = (False, True)
+            if decides.kind in ("choice", "flag") and allowed and allowed <= set(known):
+                return self.names.index(name), allowed
+        raise UsageError(
+            f"{one.name}: only_if {one.only_if!r} must name an earlier choice or flag and its value"
+        )
+
+    # -- candidates ---------------------------------------------------------------------------
+
+    def validate(self, candidate: Any) -> Violation | None:
+        """Return what is wrong with a candidate, or None."""
+        try:
+            vector = np.asarray(candidate, dtype=np.float64)
+        except (TypeError, ValueError):
+            return Violation("SHAPE", f"a candidate is {self._shape}, got {candidate!r:.60}")
+        if vector.shape != (len(self.names),):
+            return Violation("SHAPE", f"a candidate is {self._shape}, got shape {vector.shape}")
+        for name, number in zip(self.names, vector.tolist(), strict=True):
+            if math.isnan(number):
+                return Violation("NUMBER", f"{name} is not a number")
+            if not 0.0 <= number <= 1.0:
+                return Violation("BOX", f"{name} is {number:g}, outside [0, 1]")
+        return None
+
+    @property
+    def _shape(self) -> str:
+        return f"{len(self.names)} numbers in [0, 1] ({', '.join(self.names)})"
+
+    def check(self, candidate: Any) -> Vector:
+        """Return the canonical form, or raise `InvalidCandidateError` with what is wrong."""
+        violation = self.validate(candidate)
+        if violation is not None:
+            raise InvalidCandidateError(_text(candidate), violation.rule, violation.text)
+        return self.canonical(candidate)
+
+    def canonical(self, candidate: Any) -> Vector:
+        """Return the form that all valid candidates of the same scene share."""
+        raw = np.asarray(candidate, dtype=np.float64).tolist()
+        numbers = [one.canonical(n) for one, n in zip(self.dimensions, raw, strict=True)]
+        meaning = self._meaning(numbers)
+        return _frozen([n if used else UNUSED for n, used in zip(numbers, meaning, strict=True)])
+
+    def _meaning(self, numbers: Sequence[float]) -> list[bool]:
+        """Return which dimensions mean something in a vector."""
+        meaning: list[bool] = []
+        for condition in self._conditions:
+            if condition is None:
+                meaning.append(True)
+            else:
+                index, allowed = condition
+                value = self.dimensions[index].value(numbers[index])
+                meaning.append(meaning[index] and value in allowed)
+        return meaning
+
+    def meaningful(self, candidate: Any) -> dict[str, bool]:
+        """Return by dimension whether it means something in this candidate."""
+        raw = np.asarray(candidate, dtype=np.float64).tolist()
+        return dict(zip(self.names, self._meaning(raw), strict=True))
+
+    def values(self, candidate: Any) -> dict[str, Value]:
+        """Return a valid candidate's values in units; where one means nothing, its middle."""
+        numbers = self.canonical(candidate).tolist()
+        return {d.name: d.value(n) for d, n in zip(self.dimensions, numbers, strict=True)}
+
+    def candidate(self, **values: Any) -> Vector:
+        """Return the candidate with these values in units; the inverse of `values`.
+
+        Raises:
+            UnknownNameError: For a dimension or a choice that does not exist.
+            UsageError: For a value out of range, or one that is missing and means something.
+        """
+        for name in values:
+            if name not in self.names:
+                raise UnknownNameError("dimension", name, self.names)
+        numbers = [
+            one.canonical(one.number(values[one.name])) if one.name in values else UNUSED
+            for one in self.dimensions
+        ]
+        meaning = dict(zip(self.names, self._meaning(numbers), strict=True))
+        missing = [name for name in self.names if meaning[name] and name not in values]
+        if missing:
+            raise UsageError(f"a candidate needs {', '.join(missing)} too")
+        return self.canonical(numbers)
+
+    def parse(self, text: str) -> Vector:
+        """Return the candidate that a user wrote: ``"object=spoon, x=-0.3, standing=no"``.
+
+        A list of numbers in [0, 1] (``"[0.1, 0.5, 0.5, 0.2, 0.5]"``) is taken as it is.
+
+        Raises:
+            UsageError: For what is neither.
+        """
+        if text.lstrip().startswith("["):
+            try:
+                return self.from_json(json.loads(text))
+            except json.JSONDecodeError as error:
+                raise UsageError(f"a candidate is a list of {self._shape}: {error}") from error
+        values: dict[str, Any] = {}
+        for part in filter(None, (part.strip() for part in text.split(","))):
+            name, equals, word = (piece.strip() for piece in part.partition("="))
+            if not equals:
+                raise UsageError(f"{part!r}: write NAME=VALUE, NAME one of {', '.join(self.names)}")
+            if name not in self.names:
+                raise UnknownNameError("dimension", name, self.names)
+            values[name] = self.dimensions[self.names.index(name)].read(word)
+        return self.candidate(**values)
+
+    def describe(self, candidate: Any) -> str:
+        """Return a valid candidate in words, without what means nothing."""
+        meaning = self.meaningful(candidate)
+        values = self.values(candidate)
+        return ", ".join(
+            one.describe(values[one.name]) for one in self.dimensions if meaning[one.name]
+        )
+
+    def key(self, candidate: Any) -> str:
+        """Return ``NAME=NUMBER`` or ``NAME=CHOICE`` of the canonical form, joined by commas."""
+        if self.validate(candidate) is not None:
+            return "invalid " + _text(candidate)
+        numbers = self.canonical(candidate).tolist()
+        used = zip(self.dimensions, numbers, self._meaning(numbers), strict=True)
+        return ",".join(f"{d.name}={d.word(number)}" for d, number, means in used if means)
+
+    def to_json(self, candidate: Any) -> list[float | None]:
+        """Return the canonical numbers; of an invalid candidate its own, null for no number."""
+        if self.validate(candidate) is None:
+            return [float(number) for number in self.canonical(candidate)]
+        raw = np.asarray(candidate, dtype=np.float64).reshape(-1).tolist()
+        return [number if math.isfinite(number) else None for number in raw]
+
+    def from_json(self, value: Any) -> Vector:
+        """Return the candidate of a list of numbers.
+
+        Raises:
+            UsageError: When it is no list of numbers.
+        """
+        try:
+            return _frozen([math.nan if number is None else number for number in value])
+        except (TypeError, ValueError) as error:
+            raise UsageError(
+                f"a candidate is a list of {self._shape}, got {value!r:.60}"
+            ) from error
+
+    # -- features and actions -----------------------------------------------------------------
+
+    def featurise(self, candidate: Any) -> npt.NDArray[np.float32]:
+        """Return the feature vector of a valid candidate, entries in [0, 1]."""
+        numbers = self.canonical(candidate).tolist()
+        out: list[float] = []
+        for one, number, means in zip(
+            self.dimensions, numbers, self._meaning(numbers), strict=True
+        ):
+            if one.kind == "choice":
+                place = one.bin(number) if means else -1
+                out += [float(i == place) for i in range(len(one.choices))]
+            elif one.kind == "angle" and means:
+                angle = float(one.value(number))
+                out += [(math.sin(angle) + 1) / 2, (math.cos(angle) + 1) / 2]
+            elif one.kind == "angle":
+                out += [0.5, 0.5]
+            elif one.kind == "flag" and means:
+                out.append(float(one.bin(number)))
+            else:
+                out.append(number)
+        return np.array(out, dtype=np.float32)
+
+    def encode(self, candidate: Any) -> npt.NDArray[np.float32]:
+        """Return the candidate as float32."""
+        # Canonical first: rounding to float32 could move a number across the edge of its bin.
+        valid = self.validate(candidate) is None
+        return np.array(self.canonical(candidate) if valid else candidate, dtype=np.float32)
+
+    def decode(self, action: npt.NDArray[Any]) -> Vector:
+        """Return the candidate that an action stands for."""
+        return _frozen(action)
+
+    def action_space(self, num_envs: int | None = None) -> gym.Space[Any]:
+        """Return the flat (or batched) Box of actions; all of it is valid."""
+        d = len(self.names)
+        return gym.spaces.Box(0.0, 1.0, (d,) if num_envs is None else (num_envs, d), np.float32)
+
+    @cached_property
+    def size(self) -> int | None:
+        """Number of different candidates; None where a real or an angle leaves no end of them."""
+        bins = [len(one.choices) for one in self.dimensions]
+        if not all(bins) or math.prod(bins) > ENUMERATION_LIMIT:
+            return None
+        grid = ([(i + 0.5) / count for i in range(count)] for count in bins)
+        return len({self.canonical(numbers).tobytes() for numbers in product(*grid)})
+
+    # -- draws --------------------------------------------------------------------------------
+
+    def sample(self, rng: np.random.Generator) -> Vector:
+        """Draw a candidate, uniform in [0, 1]^d, in canonical form."""
+        return self.canonical(rng.random(len(self.names)))
+
+    def perturb(self, candidate: Any, rng: np.random.Generator, scale: float = 0.1) -> Vector:
+        """Draw a candidate near another, in canonical form.
+
+        Ours. Reals and angles move by a normal step of `scale` times their range, reflected at
+        the bounds (an angle that goes round is not reflected); a choice or flag is drawn anew with
+        probability `scale`; a dimension that comes to mean something is drawn afresh.
+
+        Args:
+            candidate: A valid candidate.
+            rng: The generator.
+            scale: Size of the steps, in (0, 1].
+        """
+        d = len(self.names)
+        steps, fresh, redrawn = rng.normal(0.0, scale, d), rng.random(d), rng.random(d) < scale
+        old = self.canonical(candidate).tolist()
+        meant = self._meaning(old)
+        new: list[float] = []
+        for i, one in enumerate(self.dimensions):
+            if one.kind in ("choice", "flag"):
+                new.append(fresh[i] if redrawn[i] or not meant[i] else old[i])
+            elif not meant[i]:
+                new.append(fresh[i])
+            else:
+                moved = old[i] + steps[i]
+                new.append(moved % 1.0 if one.turns else _reflected(moved))
+        return self.canonical(new)
+
+
+def _frozen(numbers: Any) -> Vector:
+    vector = np.array(numbers, dtype=np.float64)
+    vector.setflags(write=False)
+    return vector
+
+
+def _reflected(number: float) -> float:
+    number = abs(number) % 2.0
+    return 2.0 - number if number > 1.0 else number
+
+
+def _text(candidate: Any) -> str:
+    numbers = np.asarray(candidate).reshape(-1).tolist()
+    words = [f"{n:g}" if isinstance(n, (int, float)) else str(n) for n in numbers[:12]]
+    return ",".join(words)[:120]
