@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -14,10 +15,10 @@ from . import room
 from .layout import Layout
 from .light import light
 from .matching import Match
-from .scene import F64, IndoorScene, Placed
+from .scene import F64, IndoorScene, Placed, mesh_of
 from .stage import NoRoom, Stage, draw_layout
 from .staging import build
-from .viewpoint import Subject, choose
+from .viewpoint import FROM_ABOVE, Subject, choose
 
 STAGES = 24
 """Stages built before a scene is given up."""
@@ -42,11 +43,25 @@ _FLAT = frozenset(
 )
 """Kinds that one must look down on."""
 
+OVERHANGING = -0.5
+"""x before which a pan or knife reaches over the edge of the worktop, m."""
+
+ACROSS_EDGE = math.radians(27.0)
+"""Angle of looking down from which on one sees that it does: from below, it lies before the edge's
+line in the picture only.
+"""
+
 PAST_DOOR = math.radians(22.0)
 """How far the camera looks past the open door of the microwave rather than straight at it."""
 
+HANGS = 0.25
+"""How much of what runs over the worktop's edge the frame must hold, m."""
+
+_UNDER = frozenset({"water_floor"})
+"""Kinds that lie below what decides: the frame may cut them."""
+
 _THIN = frozenset({"steam_small", "steam_wide", "steam_front", "smoke", "gas_flame"})
-_ASIDE = frozenset({"steam_small", "steam_wide", "steam_front"})
+_ASIDE = frozenset({"steam_small", "steam_wide", "steam_front", "coffee_puddle"})
 """Kinds that need not be in the frame."""
 
 
@@ -113,10 +128,11 @@ def subjects(
         Subject(
             name=thing.name,
             box=_framed(thing),
-            decides=thing.name in deciding,
+            decides=thing.name in deciding and thing.kind not in _UNDER,
             solid=thing.kind not in _THIN,
             front=_front(thing),
-            flat=thing.kind in _FLAT,
+            above=_above(thing),
+            faces=_faces(thing),
         )
         for thing in things
         if thing.name != "room" and thing.kind not in _ASIDE
@@ -138,9 +154,34 @@ def _framed(thing: Placed) -> F64:
     box = thing.box()
     if thing.kind == "smoke":
         box[1, 2] = min(box[1, 2], box[0, 2] + SMOKE_IN_FRAME)
+    elif thing.kind in ("water_counter", "coffee_counter"):
+        box[0, 2] = max(box[0, 2], box[1, 2] - HANGS)
     elif thing.kind in _HALF_LENGTH:
         box[0, 2] += LEGS * (box[1, 2] - box[0, 2])
     return box
+
+
+@lru_cache(maxsize=512)
+def _own_faces(kind: str, variant: int) -> F64:
+    """Return half of the area-long normals of a thing's triangles in its own frame, `n x 3`, m²."""
+    mesh = mesh_of(kind, variant)
+    corners = mesh.vertices[mesh.faces].astype(np.float64)
+    return np.asarray(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]) / 4.0)
+
+
+def _faces(thing: Placed) -> F64:
+    """Return the same as it stands in the room."""
+    own = _own_faces(thing.kind, thing.variant)
+    c, s = math.cos(thing.yaw), math.sin(thing.yaw)
+    turned: F64 = own @ np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+    return turned
+
+
+def _above(thing: Placed) -> float:
+    """Return how far one must look down on a thing, radians."""
+    if thing.kind in ("chef_knife", "pan") and thing.x < OVERHANGING:
+        return ACROSS_EDGE
+    return FROM_ABOVE if thing.kind in _FLAT else 0.0
 
 
 def _front(thing: Placed) -> tuple[float, float] | None:

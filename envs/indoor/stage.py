@@ -14,7 +14,7 @@ import numpy as np
 from ...core import SceneError
 from . import assets
 from .layout import BURNERS, RUNS, Layout, Unit, UnitKind, layout
-from .scene import Placed
+from .scene import Placed, Point, bounds_of
 
 SPOTS = 40
 """Places drawn for one thing before the stage is given up."""
@@ -91,7 +91,7 @@ class Stage:
         self.things: list[Placed] = []
         self.chosen = frozenset(chosen)
         self.rng = rng
-        self.boxes: list[tuple[Placed, np.ndarray]] = []
+        self.boxes: list[tuple[Placed, tuple[Point, Point]]] = []
         needed = [plan.of(kind)[0].middle for names, kind in _BOUND if names & self.chosen]
         if needed:
             self.focus = float(np.mean([min(needed), max(needed)]))
@@ -112,23 +112,20 @@ class Stage:
         for thing in placed:
             self.things.append(thing)
             if thing.kind not in _AIRY:
-                self.boxes.append((thing, thing.box()))
+                self.boxes.append((thing, _box(thing)))
 
     def free(self, thing: Placed, partners: Iterable[str] = ()) -> bool:
         """Return whether a thing meets no other one, its partners excepted."""
         if thing.kind in _AIRY:
             return True
-        low, high = thing.box()
+        low, high = _box(thing)
         right, left = self.plan.side_walls
         if low[1] < right + 0.01 or high[1] > left - 0.01:
             return False
         apart = (*partners, thing.name)
-        for other, (other_low, other_high) in self.boxes:
-            if other.name in apart:
-                continue
-            if (low - MARGIN < other_high).all() and (high + MARGIN > other_low).all():
-                return False
-        return True
+        return not any(
+            _meet(low, high, *box) for other, box in self.boxes if other.name not in apart
+        )
 
     def settle(
         self,
@@ -219,3 +216,23 @@ class Stage:
     def coin(self) -> int:
         """Return 0 or 1."""
         return int(self.rng.integers(2))
+
+
+def _box(thing: Placed) -> tuple[Point, Point]:
+    """Return (lowest, highest) corner of a thing's box in the room, m; as `Placed.box`.
+
+    In plain numbers: thousands are compared for a scene.
+    """
+    low, high = bounds_of(thing.kind, thing.variant)
+    c, s = math.cos(thing.yaw), math.sin(thing.yaw)
+    mid_x, mid_y = 0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1])
+    half_x, half_y = 0.5 * (high[0] - low[0]), 0.5 * (high[1] - low[1])
+    x, y = thing.x + c * mid_x - s * mid_y, thing.y + s * mid_x + c * mid_y
+    wide, deep = abs(s) * half_x + abs(c) * half_y, abs(c) * half_x + abs(s) * half_y
+    return (x - deep, y - wide, thing.z + low[2]), (x + deep, y + wide, thing.z + high[2])
+
+
+def _meet(low: Point, high: Point, other_low: Point, other_high: Point) -> bool:
+    return all(
+        low[k] < other_high[k] + MARGIN and other_low[k] < high[k] + MARGIN for k in range(3)
+    )

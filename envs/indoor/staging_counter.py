@@ -63,6 +63,7 @@ def _hot_beverage(stage: Stage) -> None:
 
 def _coffee_spill(stage: Stage) -> None:
     variant, pool = stage.variant("mug_tipped"), stage.variant("coffee_counter")
+    puddle = stage.variant("coffee_puddle")
     reach = float(assets.build("mug_tipped", variant).bounds[1][0])
 
     def draw() -> list[Placed]:
@@ -72,6 +73,8 @@ def _coffee_spill(stage: Stage) -> None:
             Placed("coffee_spill", "mug_tipped", variant, x, y, COUNTER_TOP, FACING + turn),
             Placed("coffee_spill", "coffee_counter", pool, COUNTER_FRONT, y, COUNTER_TOP,
                    FACING),
+            Placed("coffee_spill", "coffee_puddle", puddle, COUNTER_FRONT - 0.1, y, 0.0,
+                   stage.uniform(-0.4, 0.4)),
         ]  # fmt: skip
 
     stage.settle("coffee_spill", draw)
@@ -81,10 +84,9 @@ def _knife_edge(stage: Stage) -> None:
     variant = stage.variant("chef_knife")
 
     def draw() -> list[Placed]:
-        # The blade hangs over, askew to whoever stands before it; the balance is at the edge,
-        # "about to fall".
-        yaw = FACING + stage.sign() * stage.uniform(0.45, 0.95)
-        x = COUNTER_FRONT + stage.uniform(-0.004, 0.008)
+        # The blade hangs over; its middle is just past the edge, "about to fall".
+        yaw = FACING + stage.sign() * stage.uniform(0.2, 0.65)
+        x = COUNTER_FRONT + stage.uniform(-0.012, 0.006)
         return [Placed("knife_edge", "chef_knife", variant, x, stage.along_top(0.14),
                        COUNTER_TOP, yaw)]  # fmt: skip
 
@@ -95,10 +97,11 @@ def _pan_counter(stage: Stage) -> None:
     variant, steam = stage.variant("pan"), stage.variant("steam_wide")
 
     def draw() -> list[Placed]:
-        x, y = stage.uniform(-0.5, -0.46), stage.along_top(0.16)
+        # Its rim ends with the worktop, its handle reaches into the room.
+        x, y = stage.uniform(-0.518, -0.505), stage.along_top(0.16)
         return [
             Placed("pan_counter", "pan", variant, x, y, COUNTER_TOP,
-                   FACING + stage.sign() * stage.uniform(0.3, 0.65)),
+                   FACING + stage.sign() * stage.uniform(0.2, 0.5)),
             Placed("pan_counter", "steam_wide", steam, x, y, COUNTER_TOP + 0.04),
         ]  # fmt: skip
 
@@ -130,8 +133,8 @@ STEPS: Mapping[str, Callable[[Stage], None]] = MappingProxyType(
         "coffee_spill": _coffee_spill,
         "knife_edge": _knife_edge,
         "microwave_open_hot": _microwave,
-        "scissors_open": partial(_on_top, name="scissors_open", depth=(-0.5, -0.3)),
-        "pill_bottle": partial(_on_top, name="pill_bottle", depth=(-0.5, -0.3), turn=0.4),
+        "scissors_open": partial(_on_top, name="scissors_open", depth=(-0.5, -0.38)),
+        "pill_bottle": partial(_on_top, name="pill_bottle", depth=(-0.5, -0.36), turn=0.4),
         # "In the center of the counter, well away from any edges".
         "glass_upright": partial(_on_top, name="glass_upright", depth=(-0.45, -0.3)),
         "knife_block": partial(_on_top, name="knife_block", depth=(-0.3, -0.2), turn=0.5),

@@ -23,9 +23,7 @@ FAR = 1.6
 DRY = 0.45
 """Least distance of the barefoot child on dry floor from anything that lies on the floor, m."""
 
-_FLAT = frozenset(
-    {"water_counter", "water_floor", "coffee_counter", "coffee_floor", "broken_glass"}
-)
+_FLAT = frozenset({"water_floor", "coffee_floor", "coffee_puddle", "broken_glass"})
 
 
 def _adult(stage: Stage) -> None:
@@ -192,7 +190,7 @@ def _barefoot_safe(stage: Stage) -> None:
     def dry(placed: list[Placed]) -> bool:
         low, high = placed[0].box()
         return all(
-            (low[:2] - DRY > box[1, :2]).any() or (high[:2] + DRY < box[0, :2]).any()
+            (low[:2] - DRY > box[1][:2]).any() or (high[:2] + DRY < box[0][:2]).any()
             for thing, box in stage.boxes
             if thing.kind in _FLAT and thing.z == 0.0
         )

@@ -1,14 +1,14 @@
-"""Where the camera stands: near enough that what decides is large, with everything in the frame.
+"""Where the camera stands: near enough that what decides is large, with the rest in the frame.
 
 Cameras are drawn and compared by how large and how free each thing would be seen, every thing
-taken for a box. Ours.
+taken for a box; some hold everything, others close in on what decides and cut the rest. Ours.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,10 @@ from .layout import ROOM_FRONT
 F64 = npt.NDArray[np.float64]
 
 PICTURE_SIZE = (512, 384)
-DRAWN = 72
+DRAWN = 96
 """Cameras that are compared."""
 
-HEIGHTS = (1.05, 1.60)
+HEIGHTS = (1.05, 1.70)
 """From a bending to a standing adult's eyes, m."""
 
 FIELDS = (math.radians(34.0), math.radians(64.0))
@@ -39,6 +39,23 @@ LARGE = {True: 130.0, False: 80.0}
 pixels.
 """
 
+ENOUGH = 450.0
+"""Pixels that a thing is to show by its triangles; short of them it counts in proportion."""
+
+WHOLE = 0.35
+"""Share of the cameras that hold everything; the others close in on what decides, more or less."""
+
+CUT = 0.7
+"""Share in the frame of a thing that decides nothing below which it is taken for lost, the more the
+less of it is left.
+"""
+
+LOST = 0.4
+"""What a thing costs that is out of the frame."""
+
+UNTOLD = 0.3
+"""What share of the score a thing costs that decides nothing and shows no pixels."""
+
 BLOCKING = 0.8
 """A box blocks with this share of its breadth: people and open doors fill theirs only in part."""
 
@@ -50,10 +67,11 @@ SIDEWAYS, FRONTAL = 0.45, 0.8
 second on all.
 """
 
-LEVEL, FROM_ABOVE = math.radians(6.0), math.radians(20.0)
-"""Angle at which one looks down on a thing that lies flat: up to the first it is a line, from the
-second on it is seen for what it is.
-"""
+FROM_ABOVE = math.radians(20.0)
+"""Angle of looking down from which on a thing that lies flat is seen for what it is."""
+
+LEVEL = 0.3
+"""Share of that angle up to which it is a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +85,10 @@ class Subject:
         solid: Whether it hides what is behind it.
         front: Unit (x, y) of its only good side, of a thing that is open to one side; None when it
             may be seen from anywhere.
-        flat: Whether it lies flat and must be looked down on.
+        above: Angle of looking down from which on it is seen for what it is, radians; 0 when it
+            may be seen from any height.
+        faces: Half of the normals of its triangles, as long as their areas, `n x 3`, m²; None when
+            its size alone counts.
     """
 
     name: str
@@ -75,7 +96,8 @@ class Subject:
     decides: bool
     solid: bool = True
     front: tuple[float, float] | None = None
-    flat: bool = False
+    above: float = 0.0
+    faces: F64 | None = field(default=None, compare=False)
 
 
 def choose(
@@ -95,7 +117,7 @@ def choose(
     Returns:
         The camera and its score in [0, 1]: 1 means that every thing is large and free.
     """
-    draws = rng.random((DRAWN, 4))
+    draws = rng.random((DRAWN, 5))
     eyes = np.empty((DRAWN, 3))
     # Squared: near positions are drawn more often.
     eyes[:, 0] = -1.55 - (abs(ROOM_FRONT) - 1.8) * draws[:, 0] ** 1.6
@@ -103,21 +125,21 @@ def choose(
     eyes[:, 1] = eyes[:, 1].clip(side_walls[0] + 0.35, side_walls[1] - 0.35)
     eyes[:, 2] = HEIGHTS[0] + (HEIGHTS[1] - HEIGHTS[0]) * draws[:, 2]
     boxes = np.stack([subject.box for subject in subjects])  # n, 2, 3
-    corners = _corners(boxes)  # n, 8, 3
-    towards = corners[None] - eyes[:, None, None]  # m, n, 8, 3
-    flat = np.hypot(towards[..., 0], towards[..., 1])
-    bearing = np.arctan2(towards[..., 1], towards[..., 0]).reshape(DRAWN, -1)
-    rise = np.arctan2(towards[..., 2], flat).reshape(DRAWN, -1)
-    yaw = 0.5 * (bearing.min(axis=1) + bearing.max(axis=1))
-    pitch = 0.5 * (rise.min(axis=1) + rise.max(axis=1))
-    half_width = 0.5 * (bearing.max(axis=1) - bearing.min(axis=1))
-    half_height = 0.5 * (rise.max(axis=1) - rise.min(axis=1))
+    towards = _corners(boxes)[None] - eyes[:, None, None]  # m, n, 8, 3
+    bearing = np.arctan2(towards[..., 1], towards[..., 0])
+    rise = np.arctan2(towards[..., 2], np.hypot(towards[..., 0], towards[..., 1]))
+    closing = ((draws[:, 4] - WHOLE) / (1.0 - WHOLE)).clip(0.0, 1.0)
+    decides = np.array([subject.decides for subject in subjects])
+    right, left = _held(bearing, decides, closing)
+    low, high = _held(rise, decides, closing)
+    yaw, pitch = 0.5 * (right + left), 0.5 * (low + high)
     aspect = PICTURE_SIZE[0] / PICTURE_SIZE[1]
-    field = 2.0 * RIM * np.arctan(np.maximum(np.tan(half_width), aspect * np.tan(half_height)))
-    field = np.maximum(field * (1.0 + 0.25 * draws[:, 3]), FIELDS[0])
-    field = np.minimum(field, FIELDS[1])
-    scores = _scores(subjects, boxes, eyes, bearing, rise, field)
-    scores *= _inside(bearing - yaw[:, None], rise - pitch[:, None], field, len(subjects))
+    half = np.maximum(np.tan(0.5 * (left - right)), aspect * np.tan(0.5 * (high - low)))
+    fields = 2.0 * RIM * np.arctan(half)
+    fields = np.maximum(fields * (1.0 + 0.25 * draws[:, 3]), FIELDS[0])
+    fields = np.minimum(fields, FIELDS[1])
+    inside = _inside(boxes, eyes, yaw, pitch, fields)
+    scores = _scores(subjects, boxes, eyes, bearing, rise, fields, inside)
     scores[pitch < STEEPEST] -= 0.5
     scores[_distance(eyes, boxes).min(axis=1) < CLEARANCE] -= 2.0
     best = int(np.argmax(scores))
@@ -127,27 +149,46 @@ def choose(
         z=float(eyes[best, 2]),
         yaw=float(yaw[best]),
         pitch=float(pitch[best]),
-        hfov=float(field[best]),
+        hfov=float(fields[best]),
         width=PICTURE_SIZE[0],
         height=PICTURE_SIZE[1],
     )
     return camera, float(scores[best])
 
 
-def _inside(bearing: F64, rise: F64, field: F64, count: int) -> F64:
-    """Return how much of the worst framed thing is in the frame, `m`.
+def _held(angles: F64, decides: npt.NDArray[np.bool_], closing: F64) -> tuple[F64, F64]:
+    """Return (least, largest) angle that each camera is to hold, `m`, radians.
 
     Args:
-        bearing: Of the corners, from the middle of the picture, `m x 8 n`, radians.
-        rise: The same.
-        field: Horizontal fields of view, `m`, radians.
-        count: Number `n` of things.
+        angles: Of each thing's corners, `m x n x 8`, radians.
+        decides: Which things decide, `n`.
+        closing: 0 to hold everything, 1 what decides alone, `m`.
     """
-    half = np.tan(0.5 * field)[:, None]
-    across = np.abs(np.tan(bearing)) < half
-    upright = np.abs(np.tan(rise)) < half * PICTURE_SIZE[1] / PICTURE_SIZE[0]
-    shares = (across & upright).reshape(len(field), count, 8).mean(axis=2)
-    return np.asarray(shares.min(axis=1))
+    least, largest = angles.min(axis=(1, 2)), angles.max(axis=(1, 2))
+    if decides.any():
+        deciding = angles[:, decides]
+        least = least + closing * (deciding.min(axis=(1, 2)) - least)
+        largest = largest + closing * (deciding.max(axis=(1, 2)) - largest)
+    return least, largest
+
+
+def _inside(boxes: F64, eyes: F64, yaw: F64, pitch: F64, fields: F64) -> F64:
+    """Return which share of each thing is in the frame, `m x n`."""
+    away = _grid(boxes)[None] - eyes[:, None, None]  # m, n, p, 3
+    c, s = np.cos(yaw)[:, None, None], np.sin(yaw)[:, None, None]
+    ahead, left = c * away[..., 0] + s * away[..., 1], c * away[..., 1] - s * away[..., 0]
+    c, s = np.cos(pitch)[:, None, None], np.sin(pitch)[:, None, None]
+    depth, up = c * ahead + s * away[..., 2], c * away[..., 2] - s * ahead
+    half = np.tan(0.5 * fields)[:, None, None] * depth
+    within = (np.abs(left) < half) & (np.abs(up) < half * PICTURE_SIZE[1] / PICTURE_SIZE[0])
+    return np.asarray((within & (depth > 0.0)).mean(axis=2))
+
+
+def _grid(boxes: F64) -> F64:
+    """Return 27 points in each box, `n x 27 x 3`."""
+    steps = (np.arange(3) + 0.5) / 3.0
+    grid = np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), axis=-1).reshape(-1, 3)
+    return np.asarray(boxes[:, None, 0] + grid * (boxes[:, None, 1] - boxes[:, None, 0]))
 
 
 def _corners(boxes: F64) -> F64:
@@ -169,40 +210,52 @@ def _scores(
     eyes: F64,
     bearing: F64,
     rise: F64,
-    field: F64,
+    fields: F64,
+    inside: F64,
 ) -> F64:
-    count = len(subjects)
-    focal = 0.5 * PICTURE_SIZE[0] / np.tan(0.5 * field)
-    bearing, rise = bearing.reshape(len(eyes), count, 8), rise.reshape(len(eyes), count, 8)
+    focal = 0.5 * PICTURE_SIZE[0] / np.tan(0.5 * fields)
     width = bearing.max(axis=2) - bearing.min(axis=2)
     height = rise.max(axis=2) - rise.min(axis=2)
     side = np.sqrt(width * height) * focal[:, None]
     free = _free(subjects, boxes, eyes)
-    total, weights = np.zeros(len(eyes)), 0.0
+    total, weights, lost = np.zeros(len(eyes)), 0.0, np.zeros(len(eyes))
+    shown: dict[str, F64] = {}
     for k, subject in enumerate(subjects):
         worth = 3.0 if subject.decides else 1.0
         seen = np.minimum(side[:, k] * np.sqrt(free[:, k]) / LARGE[subject.decides], 1.0)
         # A thing that is mostly hidden is not made good by its size.
         seen *= np.minimum(free[:, k] / 0.6, 1.0)
+        look = eyes - boxes[k].mean(axis=0)
         if subject.front is not None:
-            middle = boxes[k].mean(axis=0)[:2]
-            look = eyes[:, :2] - middle
-            look /= np.hypot(look[:, 0], look[:, 1])[:, None]
-            off = look @ np.array(subject.front)
+            off = look[:, :2] @ np.array(subject.front) / np.hypot(look[:, 0], look[:, 1])
             seen *= ((off - SIDEWAYS) / (FRONTAL - SIDEWAYS)).clip(0.05, 1.0)
-        if subject.flat:
+        if subject.above:
             down = -0.5 * (rise[:, k].min(axis=1) + rise[:, k].max(axis=1))
-            seen *= ((down - LEVEL) / (FROM_ABOVE - LEVEL)).clip(0.15, 1.0)
+            seen *= ((down / subject.above - LEVEL) / (1.0 - LEVEL)).clip(0.15, 1.0)
+        if subject.faces is not None:
+            away = np.linalg.norm(look, axis=1)
+            area = np.abs(look @ subject.faces.T).sum(axis=1) / away
+            pixels = area * (focal / away) ** 2 * free[:, k] * inside[:, k]
+            shown[subject.name] = shown.get(subject.name, 0.0) + pixels
+        if not subject.decides:
+            seen *= inside[:, k]
+            lost += (1.0 - inside[:, k] / CUT).clip(0.0, 1.0)
         total += worth * seen
         weights += worth
-    return total / weights
+    scores = total / weights - LOST * lost
+    decides = np.array([subject.decides for subject in subjects])
+    if decides.any():
+        scores *= inside[:, decides].min(axis=1)
+    names = {subject.name for subject in subjects if subject.decides}
+    for name in sorted(shown):
+        short = (shown[name] / ENOUGH).clip(0.0, 1.0)
+        scores *= short if name in names else 1.0 - UNTOLD * (1.0 - short)
+    return np.asarray(scores)
 
 
 def _free(subjects: Sequence[Subject], boxes: F64, eyes: F64) -> F64:
     """Return which share of each thing no other one hides, `m x n`."""
-    steps = (np.arange(3) + 0.5) / 3.0
-    grid = np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), axis=-1).reshape(-1, 3)
-    points = boxes[:, None, 0] + grid * (boxes[:, None, 1] - boxes[:, None, 0])  # n, p, 3
+    points = _grid(boxes)  # n, p, 3
     middle = boxes.mean(axis=1, keepdims=True)
     blocks = boxes.copy()
     blocks[:, :, :2] = (middle + BLOCKING * (boxes - middle))[:, :, :2]
