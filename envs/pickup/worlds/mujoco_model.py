@@ -1,0 +1,220 @@
+"""The pick-up scene as a MuJoCo model, written in code from `objects` and `arm`.
+
+Only the objects of a scene are in its model. Everything that touches has elliptic friction cones
+with turning and rolling friction, and stiff contacts: a gripped thing must not creep.
+"""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from typing import Any
+
+from ....core import MissingDependencyError
+from ..arm import AXES, BASE_POSITION, BASE_TURN, Arm, Link, Solid, arm
+from ..objects import Part, PickUpObject, objects
+from ..scene import TABLE, TABLE_TOP
+
+SUBSTEPS = 80
+"""Physics steps in an action: 1/3 s / 80 = 4.17 ms each."""
+
+TIMESTEP = 1.0 / (3.0 * SUBSTEPS)
+"""Physics step, s."""
+
+GRIP_SITE = "grip"
+"""Site between the finger tips, turned as the hand."""
+
+GRIP_FORCE = 20.0
+"""Largest force of each finger, N."""
+
+_STIFFNESS: tuple[float, ...] = (900.0, 900.0, 700.0, 160.0, 160.0, 100.0)
+"""Position gains of the turning joints, Nm/rad."""
+
+_ARMATURE: tuple[float, ...] = (0.5, 0.5, 0.3, 0.06, 0.06, 0.03)
+"""Rotor inertia felt at the joints, kg m2: it makes their gains independent of the pose."""
+
+_FINGER_STIFFNESS = 6000.0
+"""Position gain of a finger, N/m: its force is at the limit a few mm before its goal."""
+
+_TURNING_FRICTION = 0.006
+"""Torsional friction of objects, m: about the radius of the patch in which they touch."""
+
+_ROLLING_FRICTION = 0.0004
+"""Rolling friction of objects, m."""
+
+_SURROUNDINGS, _OBJECT, _ROBOT = 1, 2, 4
+"""Collision groups. The robot does not collide with itself."""
+
+
+def load_mujoco() -> Any:
+    """Return the engine's module.
+
+    Raises:
+        MissingDependencyError: It is not installed.
+    """
+    try:
+        import mujoco
+    except ImportError as error:
+        raise MissingDependencyError("mujoco", "pickup", "the pick-up world") from error
+    return mujoco
+
+
+def build_model(names: Sequence[str] = ()) -> Any:
+    """Return the compiled ``MjModel`` with the objects of these ids, in this order."""
+    return load_mujoco().MjModel.from_xml_string(model_text(names))
+
+
+def model_text(names: Sequence[str] = ()) -> str:
+    """Return the model's MJCF text."""
+    root = ET.Element("mujoco", model="pick-up")
+    ET.SubElement(root, "compiler", angle="radian", autolimits="true", inertiafromgeom="true")
+    option = ET.SubElement(
+        root,
+        "option",
+        timestep=_text(TIMESTEP),
+        integrator="implicitfast",
+        cone="elliptic",
+        impratio="50",
+        iterations="50",
+        ls_iterations="100",
+    )
+    ET.SubElement(option, "flag", multiccd="enable")
+    world = ET.SubElement(root, "worldbody")
+    _add_surroundings(world)
+    robot = arm()
+    _add_arm(world, robot)
+    for name in names:
+        _add_object(world, objects().of(name))
+    _add_drives(root, robot)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _add_surroundings(world: ET.Element) -> None:
+    groups = {"contype": str(_SURROUNDINGS), "conaffinity": "0"}
+    floor = ET.SubElement(world, "body", name="floor")
+    ET.SubElement(floor, "geom", type="plane", size="5 5 1", **groups)
+    low_x, high_x, low_y, high_y = TABLE
+    half = 0.02
+    table = ET.SubElement(
+        world,
+        "body",
+        name="table",
+        pos=_text((low_x + high_x) / 2, (low_y + high_y) / 2, TABLE_TOP - half),
+    )
+    size = _text((high_x - low_x) / 2, (high_y - low_y) / 2, half)
+    ET.SubElement(table, "geom", type="box", size=size, **groups, **_contact(stiff=False))
+
+
+def _add_arm(world: ET.Element, robot: Arm) -> None:
+    bodies: dict[str, ET.Element] = {}
+    armature = iter(_ARMATURE)
+    for link in robot.links:
+        if link.parent is None:
+            place = {"pos": _text(*BASE_POSITION), "quat": _text(*BASE_TURN)}
+            body = ET.SubElement(world, "body", name=link.name, gravcomp="1", **place)
+        else:
+            place = {"pos": _text(0, 0, link.offset)}
+            parent = bodies[link.parent]
+            body = ET.SubElement(parent, "body", name=link.name, gravcomp="1", **place)
+        bodies[link.name] = body
+        if link.joint is not None:
+            ET.SubElement(
+                body,
+                "joint",
+                name=link.name,
+                type="hinge" if link.joint.kind == "turn" else "slide",
+                axis=_text(*AXES[link.joint.axis]),
+                range=_text(link.joint.low, link.joint.high),
+                armature=_text(next(armature, 0.1)),
+            )
+        _add_solids(body, link)
+    ET.SubElement(bodies["hand"], "site", name=GRIP_SITE, pos=_text(0, 0, robot.grip_point))
+
+
+def _add_solids(body: ET.Element, link: Link) -> None:
+    total = sum(_volume(solid) for solid in link.solids)
+    for number, solid in enumerate(link.solids):
+        size = solid.half_size if solid.half_size is not None else (solid.radius, solid.half_length)
+        attributes = {
+            "name": f"{link.name}.{number}.{solid.finish}",
+            "type": solid.shape,
+            "size": _text(*size),
+            "pos": _text(*solid.at),
+            "zaxis": _text(*AXES[solid.axis]),
+            "mass": _text(link.mass * _volume(solid) / total),
+            "contype": str(_ROBOT),
+            "conaffinity": str(_SURROUNDINGS | _OBJECT),
+        }
+        ET.SubElement(body, "geom", **attributes, **_contact(stiff=True))
+
+
+def _add_object(world: ET.Element, thing: PickUpObject) -> None:
+    body = ET.SubElement(world, "body", name=thing.id)
+    ET.SubElement(body, "freejoint", name=thing.id)
+    total = sum(_volume(part) for part in thing.parts)
+    for part in thing.parts:
+        size: tuple[float, ...] = part.half_extents
+        if part.shape in ("cylinder", "capsule"):
+            size = (part.radius, part.half_length)
+        attributes = {
+            "type": part.shape,
+            "size": _text(*size),
+            "pos": _text(0, 0, part.z),
+            "mass": _text(thing.mass * _volume(part) / total),
+            "contype": str(_OBJECT),
+            "conaffinity": str(_SURROUNDINGS | _OBJECT),
+            # The object's own friction counts against whatever it touches.
+            "priority": "1",
+            "friction": _text(thing.friction, _TURNING_FRICTION, _ROLLING_FRICTION),
+        }
+        ET.SubElement(body, "geom", **attributes, **_contact(stiff=True))
+
+
+def _contact(*, stiff: bool) -> dict[str, str]:
+    softness = "0.99 0.999 0.001 0.5 2" if stiff else "0.95 0.99 0.001 0.5 2"
+    return {"condim": "6", "solref": _text(2.4 * TIMESTEP, 1.0), "solimp": softness}
+
+
+def _add_drives(root: ET.Element, robot: Arm) -> None:
+    drives = ET.SubElement(root, "actuator")
+    for link, gain, inertia in zip(robot.turning, _STIFFNESS, _ARMATURE, strict=True):
+        ET.SubElement(
+            drives,
+            "position",
+            name=link.name,
+            joint=link.name,
+            kp=_text(gain),
+            kv=_text(2.2 * math.sqrt(gain * inertia)),
+        )
+    for link in robot.fingers:
+        ET.SubElement(
+            drives,
+            "position",
+            name=link.name,
+            joint=link.name,
+            kp=_text(_FINGER_STIFFNESS),
+            kv=_text(60.0),
+            forcerange=_text(-GRIP_FORCE, GRIP_FORCE),
+        )
+    left, right = robot.fingers
+    # Both fingers move as one, else a gripped thing could wander along the closing direction.
+    links = ET.SubElement(root, "equality")
+    ET.SubElement(links, "joint", joint1=left.name, joint2=right.name, solref="0.01 1")
+
+
+def _volume(piece: Part | Solid) -> float:
+    if piece.shape == "box":
+        assert piece.half_size is not None
+        a, b, c = piece.half_size
+        return 8.0 * a * b * c
+    if isinstance(piece, Part) and piece.shape == "ellipsoid":
+        a, b, c = piece.half_extents
+        return 4.0 / 3.0 * math.pi * a * b * c
+    body = 2.0 * math.pi * piece.radius**2 * piece.half_length
+    caps = 4.0 / 3.0 * math.pi * piece.radius**3 if piece.shape == "capsule" else 0.0
+    return body + caps
+
+
+def _text(*numbers: float) -> str:
+    return " ".join(repr(float(number)) for number in numbers)
