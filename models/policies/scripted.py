@@ -18,7 +18,7 @@ _TO_BASE = np.array([-1.0, -1.0, 1.0])
 """The robot looks along the scene's -x: its frame is half a turn about z away."""
 
 
-class ScriptedPolicy:
+class Scripted:
     """An expert with privileged state, for demonstrations and as a check of the physics.
 
     It goes above the target, turns the fingers' closing direction across the target's narrow side,
@@ -151,9 +151,7 @@ class _Plan:
             move = goal - self.position
             rotation = _vector(turn @ self.turn.T)
             angle = float(np.linalg.norm(rotation))
-            share = 1.0 / max(
-                1.0, float(np.abs(move).max()) / step, angle / ScriptedPolicy.MAX_TURN
-            )
+            share = 1.0 / max(1.0, float(np.abs(move).max()) / step, angle / Scripted.MAX_TURN)
             if share == 1.0 and float(np.abs(move).max()) < 1e-3 and angle < 1e-2:
                 return
             self._add(move * share, rotation * share, gripper)
