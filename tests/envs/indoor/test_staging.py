@@ -285,3 +285,35 @@ def test_a_set_without_room_says_which_thing_found_none(monkeypatch: pytest.Monk
     monkeypatch.setattr(Stage, "free", lambda *_: False)
     with pytest.raises(SceneError, match=r"knife_edge found no place beside scissors_open after"):
         DOMAIN.sample_scene(frozenset({"knife_edge", "scissors_open"}), np.random.default_rng(0))
+
+
+def test_handles_and_blades_reach_clearly_over_the_edge(scenes: list[Shown]) -> None:
+    seen = set()
+    for names, scene, shown in scenes:
+        for thing, item in zip(scene.things, shown, strict=True):
+            past = COUNTER_FRONT - item.points[:, 0]
+            if thing.name == "pan_counter" and item.kind == "pan":
+                assert past.max() > 0.14, names
+                rim = np.linalg.norm(item.points[:, :2] - (thing.x, thing.y), axis=1) < 0.135
+                assert past[rim].max() < 0.012, names
+            elif item.kind == "chef_knife":
+                assert past.max() > 0.14, names
+                assert abs(np.sin(thing.yaw)) < 0.61, names
+            else:
+                continue
+            seen.add(item.kind)
+    assert seen == {"pan", "chef_knife"}
+
+
+def test_spilt_coffee_drips_onto_the_floor(scenes: list[Shown]) -> None:
+    found = 0
+    for _, scene, _ in scenes:
+        spill = {thing.kind: thing for thing in scene.of("coffee_spill")}
+        if spill:
+            drips, puddle = spill["coffee_counter"], spill["coffee_puddle"]
+            low, high = puddle.box()
+            assert low[2] == pytest.approx(0.0, abs=4e-3)
+            assert low[0] < drips.x < high[0]
+            assert low[1] < drips.y < high[1]
+            found += 1
+    assert found
