@@ -86,7 +86,7 @@ class Scripted:
             self._raise(plan, world.raised)
         elif self._closed:
             self._again(plan)
-        if not self._closed:
+        else:
             self._approach(plan, world)
         return plan.actions(_CLOSED if self._closed else _OPEN)
 

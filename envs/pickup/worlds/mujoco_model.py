@@ -28,11 +28,14 @@ GRIP_SITE = "grip"
 GRIP_FORCE = 20.0
 """Largest force of each finger, N."""
 
-_STIFFNESS: tuple[float, ...] = (900.0, 900.0, 700.0, 160.0, 160.0, 100.0)
+_STIFFNESS: tuple[float, ...] = (1500.0, 1500.0, 1000.0, 240.0, 240.0, 160.0)
 """Position gains of the turning joints, Nm/rad."""
 
 _ARMATURE: tuple[float, ...] = (0.5, 0.5, 0.3, 0.06, 0.06, 0.03)
 """Rotor inertia felt at the joints, kg m2: it makes their gains independent of the pose."""
+
+_TORQUE: tuple[float, ...] = (150.0, 150.0, 100.0, 25.0, 25.0, 15.0)
+"""Largest torque of the turning joints, Nm: the arm gives way to what it is pushed against."""
 
 _FINGER_STIFFNESS = 6000.0
 """Position gain of a finger, N/m: its force is at the limit a few mm before its goal."""
@@ -178,7 +181,9 @@ def _contact(*, stiff: bool) -> dict[str, str]:
 
 def _add_drives(root: ET.Element, robot: Arm) -> None:
     drives = ET.SubElement(root, "actuator")
-    for link, gain, inertia in zip(robot.turning, _STIFFNESS, _ARMATURE, strict=True):
+    for link, gain, inertia, torque in zip(
+        robot.turning, _STIFFNESS, _ARMATURE, _TORQUE, strict=True
+    ):
         ET.SubElement(
             drives,
             "position",
@@ -186,6 +191,7 @@ def _add_drives(root: ET.Element, robot: Arm) -> None:
             joint=link.name,
             kp=_text(gain),
             kv=_text(2.2 * math.sqrt(gain * inertia)),
+            forcerange=_text(-torque, torque),
         )
     for link in robot.fingers:
         ET.SubElement(

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("mujoco")
+
+from vlmfail.benchmarks import episode_time
+
+
+def test_episodes_are_timed(capsys):
+    episode_time.main(["--episodes", "2", "--no-pictures", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["episodes"] == found["successes"] == 2
+    assert 0 < found["start"] < found["episode"] <= found["slowest"]
+    assert found["picture"] is None
+    assert found["physics_step"] <= 0.005
+
+
+def test_bad_counts_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        episode_time.main(["--distractors", "4"])
+    assert "--distractors 0 to 3" in capsys.readouterr().err
+
+
+def test_scenes_are_drawn_by_seed():
+    assert episode_time.scenes(3, 1, 2) == episode_time.scenes(3, 1, 2)
+    assert len(episode_time.scenes(3, 1, 2)[0].distractors) == 2
