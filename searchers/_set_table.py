@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import SetSpace, UsageError
+from ._kinds import wrong_kind
 
 Floats = npt.NDArray[np.floating]
 Indices = npt.NDArray[np.intp]
@@ -105,10 +106,6 @@ def require_sets(space: object, searcher: str) -> SetSpace:
     Raises:
         UsageError: When its candidates are something else.
     """
-    kind = getattr(space, "kind", type(space).__name__)
-    if kind != "concept_set" or not isinstance(space, SetSpace):
-        raise UsageError(
-            f"{searcher} searches concept sets, and this env's candidates are of kind {kind!r}: "
-            "take `--searcher random` or an agent made for them. See `vlmfail list`."
-        )
+    if getattr(space, "kind", None) != "concept_set" or not isinstance(space, SetSpace):
+        raise wrong_kind(space, searcher, "concept_set")
     return space

@@ -15,6 +15,11 @@ SEARCHERS = Registry(
         "random": "vlmfail.searchers.random_sets:RandomSearch",
         "beam": "vlmfail.searchers.beam:BeamSearch",
         "gpts": "vlmfail.searchers.gpts:GPTS",
+        "fscs-art": "vlmfail.searchers.adaptive_random:AdaptiveRandom",
+        "fscsart-dt": "vlmfail.searchers.sorted_surrogate:PartitionTree",
+        "sorting-dt": "vlmfail.searchers.sorted_surrogate:SortingTree",
+        "sorting-rf": "vlmfail.searchers.sorted_surrogate:SortingForest",
+        "weighted-rf": "vlmfail.searchers.weighted_forest:WeightedForest",
     },
     "See `vlmfail list`.",
 )

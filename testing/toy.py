@@ -26,6 +26,7 @@ from ..core import (
 )
 from ..envs.concept_sets import ConceptSetSpace
 from ..envs.set_rules import AtMostOne, NeedsAny
+from ..envs.vector_space import Dimension, VectorSpace
 
 CONCEPTS = ("dog", "cat", "bird", "rain", "sun", "night", "day", "red", "blue", "tiny")
 
@@ -41,6 +42,18 @@ def toy_space(max_size: int = 3) -> ConceptSetSpace:
             NeedsAny("T3", "a set needs an animal", tuple((a,) for a in animals)),
         ],
         max_size,
+    )
+
+
+def toy_vector_space() -> VectorSpace:
+    """Return four dimensions, one of each kind; by night it has no heading."""
+    return VectorSpace(
+        [
+            Dimension("animal", "choice", choices=("dog", "cat", "bird")),
+            Dimension("height", "real", low=0.1, high=0.9, unit="m"),
+            Dimension("night", "flag", choices=("by day", "by night")),
+            Dimension("heading", "angle", only_if=("night", False)),
+        ]
     )
 
 
@@ -69,28 +82,10 @@ class ToyRenderer:
         return Rendering(Picture.from_pixels(pixels), dict.fromkeys(scene.concepts, 48))
 
 
-class ToyDomain:
-    """Is it yes? Scenes with an ``unplaceable`` concept never sample.
+class ToyQuestions:
+    """Is it yes? What the toy domains ask, whatever their candidates."""
 
-    Args:
-        max_size: Largest set.
-        unplaceable: A concept whose scenes are always invalid, or "".
-    """
-
-    name = "toy"
     attempts = 2
-
-    def __init__(self, max_size: int = 3, unplaceable: str = "") -> None:
-        """Build the domain."""
-        self.space = toy_space(max_size)
-        self._unplaceable = unplaceable
-
-    def sample_scene(self, candidate: frozenset[str], rng: np.random.Generator) -> ToyScene:
-        """Sample a shade and an answer."""
-        if self._unplaceable in candidate:
-            raise SceneError(f"{self._unplaceable} cannot be placed")
-        names = tuple(self.space.to_json(candidate))
-        return ToyScene(names, int(rng.integers(256)), bool(rng.integers(2)))
 
     def question(self, scene: ToyScene) -> Question:
         """Return a question whose text names the concepts, for scripted models."""
@@ -117,6 +112,53 @@ class ToyDomain:
         if name not in ("flat", "embree"):
             raise UnknownNameError("renderer", name, ["flat"])
         return ToyRenderer()
+
+
+class ToyDomain(ToyQuestions):
+    """Concept sets. Scenes with an ``unplaceable`` concept never sample.
+
+    Args:
+        max_size: Largest set.
+        unplaceable: A concept whose scenes are always invalid, or "".
+    """
+
+    name = "toy"
+
+    def __init__(self, max_size: int = 3, unplaceable: str = "") -> None:
+        """Build the domain."""
+        self.space = toy_space(max_size)
+        self._unplaceable = unplaceable
+
+    def sample_scene(self, candidate: frozenset[str], rng: np.random.Generator) -> ToyScene:
+        """Sample a shade and an answer."""
+        if self._unplaceable in candidate:
+            raise SceneError(f"{self._unplaceable} cannot be placed")
+        names = tuple(self.space.to_json(candidate))
+        return ToyScene(names, int(rng.integers(256)), bool(rng.integers(2)))
+
+
+class ToyVector(ToyQuestions):
+    """Scene vectors, whose values name the concepts that `ToyModel` fails on.
+
+    Args:
+        unplaceable: An animal whose scenes are always invalid, or "".
+    """
+
+    name = "toy vector"
+
+    def __init__(self, unplaceable: str = "") -> None:
+        """Build the domain."""
+        self.space = toy_vector_space()
+        self._unplaceable = unplaceable
+
+    def sample_scene(self, candidate: Any, rng: np.random.Generator) -> ToyScene:
+        """Sample a shade and an answer."""
+        values = self.space.values(candidate)
+        if values["animal"] == self._unplaceable:
+            raise SceneError(f"{self._unplaceable} cannot be placed")
+        names = [str(values["animal"]), "night" if values["night"] else "day"]
+        names += ["tiny"] if float(values["height"]) < 0.3 else []
+        return ToyScene(tuple(names), int(rng.integers(256)), bool(rng.integers(2)))
 
 
 class ToyModel:

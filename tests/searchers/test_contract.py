@@ -7,12 +7,15 @@ import pytest
 
 from vlmfail.agents.agent import SearchAgent
 from vlmfail.envs.concept_sets import ConceptSetSpace
-from vlmfail.searchers import make_searcher, searcher_names
+from vlmfail.envs.vector_space import Dimension, VectorSpace
+from vlmfail.searchers import make_searcher
+from vlmfail.searchers._kinds import KINDS
 from vlmfail.testing.agent_suite import AgentContractSuite
 from vlmfail.testing.simulated import AdditiveRates, Drive, SimulatedTrials
+from vlmfail.testing.toy import toy_vector_space
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
-    *((name, {}) for name in searcher_names()),
+    *((name, {}) for name in KINDS["concept_set"][1]),
     ("beam", {"width": 1, "diversity": 0.0, "max_size": 2}),
     ("gpts", {"warm_share": 0.0}),
     ("gpts", {"warm_share": 1.0}),
@@ -39,6 +42,46 @@ class TestRegisteredSearchers(AgentContractSuite):
         run = Drive(make_searcher(self._spec, **args), endless, evaluate, budget=150, trials=5)
         assert len(run.keys) == len(set(run.keys)) == 30
         assert all(endless.validate(e.candidate) is None for e in run.evaluations)
+
+
+FEW = {"trees": 5}  # the forest's size is tested elsewhere; here it only costs time
+VECTOR_VARIANTS: list[tuple[str, dict[str, Any]]] = [
+    *((name, FEW if name.endswith("rf") else {}) for name in KINDS["vector"][1]),
+    ("fscs-art", {"candidates": 1}),
+    ("sorting-dt", {"candidates": 3, "max_depth": 1}),
+    ("weighted-rf", {**FEW, "near_share": 1.0, "scale": 1.0, "max_weight": 1.0}),
+    ("weighted-rf", {**FEW, "near_share": 0.0, "max_weight": 0.0}),
+]
+
+
+@pytest.fixture(params=VECTOR_VARIANTS, ids=lambda v: "-".join([v[0], *map(str, v[1].values())]))
+def vector_variant(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
+    return request.param
+
+
+class TestVectorSearchers(AgentContractSuite):
+    trials = 1
+
+    @pytest.fixture(autouse=True)
+    def _variant(self, vector_variant: tuple[str, dict[str, Any]]) -> None:
+        self._spec, self._args = vector_variant
+
+    def make_agent(self) -> SearchAgent[Any]:
+        return make_searcher(self._spec, **self._args)
+
+    def make_space(self) -> VectorSpace:
+        return toy_vector_space()
+
+    def make_tiny_space(self) -> VectorSpace:
+        return VectorSpace([Dimension("a", "flag"), Dimension("b", "flag")])
+
+    def drive(self, *args: Any, **settings: Any) -> Drive:
+        # Where nothing is charged, the search ends after so many batches: small ones here.
+        return super().drive(*args, **({"batch": 1} if "outcome" in settings else {}) | settings)
+
+    def test_several_trials_a_scene(self) -> None:
+        run = self.drive(trials=5, budget=150)
+        assert len(run.keys) == len(set(run.keys)) == 30
 
 
 class SuiteCatches(SearchAgent[frozenset[str]]):
