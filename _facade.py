@@ -16,10 +16,20 @@ from .agents.loop import SearchLoop, open_store
 from .agents.progress import ProgressCallback
 from .analysis.metrics import compute_metrics
 from .analysis.modes import FailureMode, failure_modes
-from .core import Domain, Logger, Outcome, RunFolderError, UsageError, check_seed, source_digest
+from .core import (
+    Domain,
+    Logger,
+    Outcome,
+    RunFolderError,
+    UsageError,
+    check_seed,
+    plays_episodes,
+    source_digest,
+)
 from .envs.failure_env import FailureEnv
 from .envs.options import EnvOptions
 from .envs.registry import domain_options, make_domain, make_env
+from .models.policies.registry import make_policy
 from .models.registry import identity, make_model
 from .models.spending import Caps
 from .runs.caps import CAPS, raised_caps, store_caps
@@ -75,7 +85,7 @@ class Run(RunData):
         spec = self.config["model"]["spec"] if model is None else model
         if spec is None:
             raise UsageError(f"{self.path} was made with a model object: pass it as model=")
-        made = make_model(spec)
+        made: Any = make_policy(spec) if plays_episodes(domain) else make_model(spec)
         check_same_system(self, domain, made)
         self.close()
         store = RunStore.open(self.path, write=True)
@@ -140,15 +150,16 @@ def search(
     Args:
         env: Env id, plugged-in domain, or an environment from `gymnasium.make`.
         agent: Searcher name, `module_or_file:Name`, agent class or agent.
-        model: Model under test (default ``"tiny-vlm"``).
+        model: Model under test (default ``"tiny-vlm"``), or policy (default ``"scripted"``) where a
+            trial is an episode.
         budget: Trials that may be charged (default 1000).
-        trials: Trials a candidate, m (default 5).
+        trials: Trials a candidate, m (default 5; where a trial is an episode, 1).
         seed: Run seed, 0 to 2^32 - 1.
         out: Run folder (default: a new temporary folder; `run.path` names it). A folder that
             already holds the same search is continued.
         loggers: Names or logger objects.
         batch: Candidates asked for at once; part of what defines the run.
-        workers: Processes that sample and render; changes speed only.
+        workers: Processes that sample and render, or play; changes speed only.
         concurrency: Requests to the model in flight.
         threshold: Failure rate τ from which a candidate is a failure mode.
         renderer: Renderer name (default ``"embree"``).

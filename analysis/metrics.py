@@ -3,44 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from ..core import Evaluation, Outcome, wilson_interval
+from ..core import Evaluation, Outcome
 from ..runs.run import RunData
+from .episodes import episode_metrics, has_episodes
 from .fresh import rerun_tallies
 from .modes import FailureMode, count, failure_modes, most_frequent
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A count out of n with its Wilson 95 % interval.
-
-    Attributes:
-        name: What is counted.
-        failures: The count.
-        n: Out of how many.
-    """
-
-    name: str
-    failures: int
-    n: int
-
-    @property
-    def rate(self) -> float | None:
-        """The share, or None when n = 0."""
-        return self.failures / self.n if self.n else None
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson 95 % interval; (0, 1) when n = 0."""
-        return wilson_interval(self.failures, self.n)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the share as JSON values."""
-        interval = list(self.interval) if self.n else None
-        return {"rate": self.rate, "failures": self.failures, "n": self.n, "interval": interval}
+from .shares import Share as Share  # its callers know it from here
 
 
 def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, Any]:
@@ -51,7 +22,8 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
     ``modes`` and ``confirmed_modes`` their numbers, ``failures_per_call``, ``infeasible`` share
     of evaluated candidates of which no scene was valid, ``rerun_mean``, ``rerun_sd``,
     ``rerun_share_80`` fresh rates of the re-run modes, and ``pfm_by_expected``,
-    ``pfm_by_direction``.
+    ``pfm_by_direction``. Where trials are episodes also those of `episode_metrics`: ``fr``,
+    ``tc``, ``tcf``, ``foc``.
 
     Args:
         run: The run.
@@ -75,6 +47,7 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
         **rerun_metrics(run),
         "pfm_by_expected": pfm_by_expected(run, tau),
         "pfm_by_direction": pfm_by_direction(run, modes),
+        **(episode_metrics(run) if has_episodes(run) else {}),
     }
 
 

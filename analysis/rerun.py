@@ -9,7 +9,9 @@ from ..core import (
     VLM,
     CapReachedError,
     Domain,
+    EpisodeDomain,
     Picture,
+    Policy,
     RunFolderError,
     TrialRecord,
     UsageError,
@@ -31,8 +33,8 @@ FRESH_TRIALS = 20
 
 def rerun_modes(
     run: RunData,
-    domain: Domain[Any],
-    model: VLM,
+    domain: Domain[Any] | EpisodeDomain[Any],
+    model: VLM | Policy,
     *,
     top: int = TOP,
     trials: int = FRESH_TRIALS,
@@ -45,8 +47,9 @@ def rerun_modes(
     The trials take the indices above those used, so that they are new scenes; their records join
     the run's, their indices its state, and the log of the search stays as it is: rates and PFM of
     the search do not change, fresh rates and `confirmed` do. A mode that has its fresh trials
-    already gets none. Scenes that are invalid are drawn again, five times `trials` at most. The
-    run's caps on requests, tokens and money hold here too: at a cap it stops.
+    already gets none. Scenes that are invalid are drawn again, five times `trials` at most. An
+    episode that repeats an earlier one is no fresh trial, and no further one of its candidate is
+    played. The run's caps on requests, tokens and money hold here too: at a cap it stops.
 
     Which indices are drawn depends neither on `concurrency` nor on interruptions: what a trial is
     follows from run seed, candidate and index, and whether it counts from its scene.
@@ -54,7 +57,7 @@ def rerun_modes(
     Args:
         run: The run, opened for writing.
         domain: Its domain.
-        model: Its model.
+        model: Its model, or its policy.
         top: How many modes.
         trials: Fresh trials a mode, put to the model.
         threshold: Failure rate τ; the run's own by default.
@@ -85,7 +88,13 @@ def rerun_modes(
 class _FreshTrials(Evaluator[Any]):
     """Asks for fresh trials as a search does, on no budget."""
 
-    def __init__(self, run: RunData, domain: Domain[Any], model: VLM, concurrency: int) -> None:
+    def __init__(
+        self,
+        run: RunData,
+        domain: Domain[Any] | EpisodeDomain[Any],
+        model: VLM | Policy,
+        concurrency: int,
+    ) -> None:
         """Read what the run has spent and which trials it has."""
         super().__init__(
             domain,
@@ -114,9 +123,29 @@ class _FreshTrials(Evaluator[Any]):
     def run(self, modes: Sequence[FailureMode], trials: int) -> Iterator[int]:
         """Yield after each trial how many of all have been put to the model."""
         done = sum(self._there(mode.key, trials)[0] for mode in modes)
+        if self.episodes:
+            yield from self._play_fresh(modes, trials, done)
+            return
         for record, _ in self._answers(self._drawn(modes, trials)):
             done += record.trial.outcome.charged
             yield done
+
+    def _play_fresh(self, modes: Sequence[FailureMode], trials: int, done: int) -> Iterator[int]:
+        for place in sorted(self._run_data.records):
+            self._repeats.marked(self._run_data.records[place])
+        for mode in modes:
+            candidate = self.domain.space.from_json(mode.candidate)
+            charged, indices = self._there(mode.key, trials)
+            for index in indices:
+                if charged >= trials:
+                    break
+                ((_, played),) = self._executor.run([(candidate, index, self.run_seed)])
+                ((record, _),) = self._played([(mode.key, index)], [played])
+                charged += record.trial.outcome.charged
+                done += record.trial.outcome.charged
+                yield done
+                if record.trial.repeats is not None:
+                    break
 
     def _there(self, key: str, trials: int) -> tuple[int, list[int]]:
         """Return how many fresh trials are there, and the indices that more may take, in order."""
@@ -165,7 +194,9 @@ class _FreshTrials(Evaluator[Any]):
         store.add(record, picture)
 
 
-def check_same_system(run: RunData, domain: Domain[Any], model: VLM) -> None:
+def check_same_system(
+    run: RunData, domain: Domain[Any] | EpisodeDomain[Any], model: VLM | Policy
+) -> None:
     """Raise unless `domain` and `model` are those that the run was made with.
 
     Fresh trials of another model, of edited code or of another version of vlmfail would confirm

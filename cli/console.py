@@ -105,6 +105,14 @@ def default_out(env: str, searcher: str, model: str, seed: int) -> Path:
         number += 1
 
 
+def default_model(env: str) -> str:
+    """Return the spec of what an env tests when nothing is named."""
+    from ..envs.options import EnvOptions
+    from ..envs.registry import domain_defaults
+
+    return str(EnvOptions(**domain_defaults(env)).model)
+
+
 def _slug(text: str) -> str:
     last = text.replace("\\", "/").rsplit("/", 1)[-1].replace(".py:", "-")
     return re.sub(r"[^A-Za-z0-9._]+", "-", last).strip("-.")[:60] or "custom"

@@ -39,13 +39,18 @@ def estimate(
 ) -> int:
     """Estimate requests, tokens, money and time of a search."""
     from ..analysis.estimate import estimate_run
-    from ..core import check_seed
+    from ..core import UsageError, check_seed, plays_episodes
     from ..envs.registry import make_domain
     from ..models.registry import make_model
 
     check_seed(seed)
     with reserved_stdout():
         domain: Any = make_domain(env, **pairs("--env-arg", env_arg or []))
+        if plays_episodes(domain):
+            raise UsageError(
+                f"an episode of {env} sends no requests and costs time alone: a search of a few "
+                f"tells how long, vlmfail search {env} --budget 10"
+            )
         made = make_model(model)
         found = estimate_run(
             domain,

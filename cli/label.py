@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..core.errors import UsageError
 from .console import emit, facts, reserved_stdout, wide_console
 
 
@@ -36,6 +37,10 @@ def label(
         found = label_summary(data)
         emit(found) if as_json else _print(found)
         return 0
+    if any("episode" in record.scene for record in data.records.values()):
+        raise UsageError(
+            f"{run} holds episodes, which have no question to label: `vlmfail report` shows them"
+        )
     from ..models.serving_server import HOST, bind
     from ..models.serving_server import run as serve
     from ..ui.label.server import make_label_app

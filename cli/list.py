@@ -19,11 +19,12 @@ def list_names(
     concepts: Annotated[bool, typer.Option("--concepts", help="List an env's concepts.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """List environments, searchers, models and renderers, or the concepts of an environment."""
+    """List environments, models, policies, searchers and renderers, or an env's concepts."""
     if concepts or env is not None:
         return _concepts(env, as_json)
     from ..envs.registry import DOMAINS, ENVS
     from ..models.pictures.sources import RENDERERS
+    from ..models.policies.registry import POLICIES, POLICY_PREFIXES
     from ..models.registry import MODELS, PREFIXES
     from ..searchers.registry import SEARCHERS
 
@@ -33,9 +34,19 @@ def list_names(
     searchers = {name: _description(SEARCHERS, name) for name in SEARCHERS.names()}
     models = {name: _description(MODELS, name) for name in MODELS.names()}
     models |= {f"{name}:MODEL": _description(PREFIXES, name) for name in PREFIXES.names()}
+    policies = {name: _description(POLICIES, name) for name in POLICIES.names()}
+    policies |= {
+        f"{name}:...": _description(POLICY_PREFIXES, name) for name in POLICY_PREFIXES.names()
+    }
     renderers = {name: ", ".join(ids) for name, ids in sorted(_renderers().items())}
     renderers |= {f"{name}:NAME": _description(RENDERERS, name) for name in RENDERERS.names()}
-    sections = {"envs": envs, "models": models, "searchers": searchers, "renderers": renderers}
+    sections = {
+        "envs": envs,
+        "models": models,
+        "policies": policies,
+        "searchers": searchers,
+        "renderers": renderers,
+    }
     if as_json:
         names = {title: list(rows) for title, rows in sections.items()}
         emit({**names, "descriptions": sections})

@@ -20,7 +20,13 @@ GRID = 9
 def preview(
     env: Annotated[str, typer.Argument(help="Env id, or a domain as module_or_file:Name.")],
     concepts: Annotated[
-        str | None, typer.Option(help="Concept ids, separated by commas; by default a random set.")
+        str | None,
+        typer.Option(
+            "--concepts",
+            "--candidate",
+            help="Concept ids, separated by commas, or a scene vector as object=apple,x=-0.3,...; "
+            "by default a random one.",
+        ),
     ] = None,
     grid: Annotated[
         bool,
@@ -37,7 +43,7 @@ def preview(
     """Draw a scene, with its question and the right answer, or a sheet of scenes."""
     import numpy as np
 
-    from ..core import check_seed
+    from ..core import check_seed, plays_episodes
     from ..envs.registry import make_domain
     from ..envs.trials import prepare_trial
 
@@ -46,6 +52,8 @@ def preview(
         domain: Any = make_domain(env, **pairs("--env-arg", env_arg or []))
     given = None if concepts is None else _parse(domain, concepts)
     rng = np.random.default_rng(seed)
+    if plays_episodes(domain):
+        return _preview_episodes(env, domain, given, rng, seed, GRID if grid else 1, out, as_json)
     with reserved_stdout():
         tracer = domain.make_renderer(renderer)
         prepared: list[PreparedTrial] = []
@@ -74,9 +82,66 @@ def preview(
 
 
 def _parse(domain: Any, text: str) -> Any:
+    if domain.space.kind == "vector" and hasattr(domain.space, "parse"):
+        return domain.space.parse(text)
     if domain.space.kind != "concept_set":
         raise UsageError(f"--concepts: the candidates of {domain.name} are no concept sets")
     return domain.space.check(domain.space.parse(text))
+
+
+def _preview_episodes(
+    env: str,
+    domain: Any,
+    given: Any,
+    rng: Any,
+    seed: int,
+    count: int,
+    out: Path,
+    as_json: bool,
+) -> int:
+    """Draw what a policy would be put before."""
+    scenes: list[dict[str, Any]] = []
+    pictures: list[Picture] = []
+    space = domain.space
+    with reserved_stdout():
+        world = domain.make_world()
+        try:
+            # A scene vector is one scene: a sheet of it would show the same nine times.
+            for _ in range(count if given is None else 1):
+                candidate = space.sample(rng) if given is None else given
+                scene: dict[str, Any] = {"key": space.key(candidate), "valid": True, "note": ""}
+                try:
+                    scene["scene"], picture = domain.preview(world, candidate)
+                    pictures.append(picture)
+                except SceneError as error:
+                    scene |= {"valid": False, "note": str(error), "scene": {}}
+                scenes.append(scene)
+        finally:
+            world.close()
+    if not pictures:
+        raise SceneError(f"no scene of {scenes[0]['key']} can be set up: {scenes[0]['note']}")
+    valid = [scene for scene in scenes if scene["valid"]]
+    if count == 1 or given is not None:
+        _write(out, pictures[0])
+    else:
+        from ..rendering.contact_sheet import contact_sheet
+
+        captions = [str(scene["scene"]["instruction"]) for scene in valid]
+        _write(out, contact_sheet(pictures, captions, columns=3))
+    if as_json:
+        emit({"env": env, "seed": seed, "out": str(out), "scenes": scenes})
+    else:
+        facts(
+            {
+                "picture": out,
+                "scenes": f"{len(valid)} of {len(scenes)} can be set up" * (len(scenes) > 1),
+                "candidate": valid[0]["key"] if len(scenes) == 1 else None,
+                "instruction": valid[0]["scene"]["instruction"] if len(scenes) == 1 else None,
+            }
+        )
+    if len(valid) < len(scenes):
+        note(f"{len(scenes) - len(valid)} invalid scenes are left out")
+    return 0
 
 
 def _picture(scene: PreparedTrial) -> Picture:

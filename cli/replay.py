@@ -22,7 +22,10 @@ def replay(
         str, typer.Argument(help="Number in log order, from 1, or KEY#INDEX (rain+night#0).")
     ],
     rerender: Annotated[
-        bool, typer.Option(help="Sample and render the scene again and compare the pictures.")
+        bool,
+        typer.Option(
+            help="Sample and render the scene again, or play the episode again, and compare."
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
@@ -93,6 +96,7 @@ def _known_key(run: RunData, key: str) -> str:
 
 def _rerender(run: RunData, record: TrialRecord) -> dict[str, Any]:
     from .._facade import domain_of
+    from ..core import plays_episodes
     from ..envs.trials import prepare_trial
 
     domain = domain_of(run)
@@ -100,6 +104,8 @@ def _rerender(run: RunData, record: TrialRecord) -> dict[str, Any]:
     evaluation = run.candidates.get(key)
     if evaluation is None:
         raise UsageError(f"the run's log does not name {key}: its scene cannot be sampled again")
+    if plays_episodes(domain):
+        return _play_again(run, domain, domain.space.from_json(evaluation.candidate), record)
     prepared = prepare_trial(
         domain,
         domain.make_renderer(str(run.config["renderer"])),
@@ -109,6 +115,30 @@ def _rerender(run: RunData, record: TrialRecord) -> dict[str, Any]:
     )
     digest = None if prepared.picture is None else prepared.picture.sha256
     return {"same": digest == record.trial.picture, "picture_sha256": digest}
+
+
+def _play_again(run: RunData, domain: Any, candidate: Any, record: TrialRecord) -> dict[str, Any]:
+    from ..envs.episodes import DIGEST, Player
+
+    spec = run.config["model"]["spec"]
+    if spec is None:
+        raise UsageError(f"{run.path} was made with a policy object: it cannot be made again here")
+    player = Player(domain, spec)
+    try:
+        again, _ = player((candidate, record.trial.index, int(run.config["seed"])))
+    finally:
+        player.close()
+    alike = (
+        again.trial.outcome is record.trial.outcome
+        and again.trial.picture == record.trial.picture
+        and again.scene.get(DIGEST) == record.scene.get(DIGEST)
+    )
+    return {
+        "same": alike,
+        "picture_sha256": again.trial.picture,
+        "outcome": again.trial.outcome,
+        "digest": again.scene.get(DIGEST),
+    }
 
 
 def _print(values: dict[str, Any]) -> None:
@@ -121,16 +151,37 @@ def _print(values: dict[str, Any]) -> None:
         "rule": values["rule"],
         "truth": values["scene"].get("truth_reason"),
         "note": values["note"],
+        **_episode(values),
         "picture": (values["picture"] or "none")
         + (" (missing)" if values["picture_missing"] else ""),
     }
     if "rerender" in values:
-        same = values["rerender"]["same"]
-        spoken["rerendered"] = "the same picture" if same else "another picture"
+        same, what = values["rerender"]["same"], "picture"
+        if "digest" in values["rerender"]:
+            what = "episode"
+        spoken["rerendered"] = f"the same {what}" if same else f"another {what}"
     facts(spoken)
     for title, name in (("request", "prompt"), ("reply", "reply")):
         if values[name]:
             typer.echo(f"\n--- {title} ---\n{values[name]}")
+
+
+def _episode(values: dict[str, Any]) -> dict[str, Any]:
+    """Return what is to be said of an episode."""
+    episode = values["scene"].get("episode")
+    if not isinstance(episode, dict):
+        return {}
+    contacts = ", ".join(f"{name} from step {n}" for name, n in episode["contacts"].items())
+    return {
+        "steps": episode["steps"],
+        "success": f"once {_yes(episode['success_once'])}, at the end "
+        f"{_yes(episode['success_at_end'])}",
+        "contacts": contacts or "none but the table",
+    }
+
+
+def _yes(value: object) -> str:
+    return "yes" if value else "no"
 
 
 def _right(values: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .console import SearchProgress, default_out, pairs, reserved_stdout
+from .console import SearchProgress, default_model, default_out, pairs, reserved_stdout
 from .outcome import check_fail_on, conclude
 
 
@@ -19,10 +19,19 @@ def search(
         str, typer.Option("--searcher", "-s", help="Search algorithm, or module_or_file:Name.")
     ] = "gpts",
     model: Annotated[
-        str, typer.Option("--model", "-m", help="Model under test, or module_or_file:Name.")
-    ] = "tiny-vlm",
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="Model or policy under test, or module_or_file:Name; by default the env's own "
+            "(tiny-vlm, or scripted where trials are episodes).",
+        ),
+    ] = None,
     budget: Annotated[int, typer.Option(help="Trials that may be put to the model.")] = 1000,
-    trials: Annotated[int, typer.Option(help="Trials a candidate.")] = 5,
+    trials: Annotated[
+        int | None,
+        typer.Option(help="Trials a candidate; by default 5, or 1 where trials are episodes."),
+    ] = None,
     batch: Annotated[int, typer.Option(help="Candidates asked for at once.")] = 8,
     seed: Annotated[int, typer.Option(help="Seed of the run.")] = 0,
     out: Annotated[
@@ -38,7 +47,9 @@ def search(
     searcher_arg: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Argument of the searcher.")
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes that render; changes speed only.")] = 1,
+    workers: Annotated[
+        int, typer.Option(help="Processes that render, or play episodes; changes speed only.")
+    ] = 1,
     concurrency: Annotated[int, typer.Option(help="Requests to the model in flight.")] = 1,
     max_requests: Annotated[
         int | None, typer.Option(help="Cap on requests that reach the wire, retries included.")
@@ -63,13 +74,17 @@ def search(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Search an environment for the combinations of concepts at which a model fails."""
+    """Search an environment for the combinations of concepts, or the scenes, that fail a model."""
     check_fail_on(fail_on_modes)
     env_args = pairs("--env-arg", env_arg or [])
     searcher_args = pairs("--searcher-arg", searcher_arg or [])
     from .._facade import search as run_search
 
-    folder = out if out is not None else default_out(env, searcher, model, seed)
+    folder = out
+    if folder is None:
+        with reserved_stdout():
+            tested = model or default_model(env)
+        folder = default_out(env, searcher, tested, seed)
     words = ctx.obj if isinstance(ctx.obj, list) else []
     with SearchProgress() as progress:
         with reserved_stdout():

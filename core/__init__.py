@@ -24,6 +24,7 @@ from .protocols import (
     VLM,
     CandidateSpace,
     Domain,
+    EpisodeDomain,
     Logger,
     Policy,
     Renderer,
@@ -31,6 +32,7 @@ from .protocols import (
     Scene,
     SetSpace,
     Violation,
+    plays_episodes,
 )
 from .question import CutOff, Option, Question, Recognition, Reply, Statement, Truth, Usage
 from .seeding import Stream, check_seed, derive_seed, trial_rng
@@ -46,6 +48,7 @@ __all__ = [
     "CutOff",
     "Domain",
     "EnvironmentFault",
+    "EpisodeDomain",
     "Evaluation",
     "InvalidCandidateError",
     "Logger",
@@ -81,6 +84,7 @@ __all__ = [
     "clopper_pearson_lower",
     "derive_seed",
     "load_object",
+    "plays_episodes",
     "source_digest",
     "trial_rng",
     "wilson_interval",

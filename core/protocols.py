@@ -189,6 +189,58 @@ class Domain(Protocol[C]):
         ...
 
 
+class EpisodeDomain(Protocol[C]):
+    """A world in which a trial is an episode of a policy. Must be picklable and light.
+
+    A worker makes one world and plays its episodes in it one after another. Where the domain has
+    ``defaults``, a mapping, they replace those of the environment's options (``model``,
+    ``trials``).
+
+    Attributes:
+        name: E.g. ``"pickup"``.
+        space: The candidates.
+    """
+
+    name: str
+
+    @property
+    def space(self) -> CandidateSpace[C]:
+        """The candidates."""
+        ...
+
+    def check(self) -> None:
+        """Raise what forbids any episode, such as an engine that is not installed."""
+        ...
+
+    def make_world(self, policy: Policy | None = None) -> Any:
+        """Return an engine for a policy to play in; it has ``close()``."""
+        ...
+
+    def run_episode(
+        self, world: Any, policy: Policy, candidate: C, index: int, *, run_seed: int
+    ) -> tuple[TrialRecord, Picture | None]:
+        """Play one trial to its end and judge it; return its record and its picture.
+
+        What the policy does wrong is the outcome ``error``, a scene that cannot be is
+        ``invalid_scene``. Where the record's scene holds a ``"digest"`` of all that happened, two
+        trials of a candidate with the same digest are one observation.
+        """
+        ...
+
+    def preview(self, world: Any, candidate: C) -> tuple[Mapping[str, Any], Picture]:
+        """Return the scene of a candidate as JSON values, and its picture before the episode.
+
+        Raises:
+            SceneError: It cannot be set up.
+        """
+        ...
+
+
+def plays_episodes(domain: object) -> bool:
+    """Whether a trial of `domain` is an episode of a policy, not a question to a VLM."""
+    return callable(getattr(domain, "run_episode", None))
+
+
 @runtime_checkable
 class VLM(Protocol):
     """A vision-language model under test. Thread-safe when ``concurrency`` above 1 is used."""
@@ -202,7 +254,12 @@ class VLM(Protocol):
 
 @runtime_checkable
 class Policy(Protocol):
-    """A vision-language-action policy under test."""
+    """A vision-language-action policy under test.
+
+    It may have more: ``seed(seed)``, called before each `reset` where it draws at random;
+    ``privileged = True`` when it needs the world's last state as ``observation["world"]``;
+    ``close()``.
+    """
 
     name: str
 

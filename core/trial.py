@@ -30,6 +30,9 @@ class Trial:
         picture: SHA-256 of the picture that the model saw.
         reply: The model's own words.
         note: Why a trial is ``invalid_scene``, ``error`` or ``unparsed``.
+        repeats: Index of the trial of this candidate that it repeats bit for bit, or None: a
+            deterministic policy in a deterministic world does the same again, which is charged and
+            tells nothing.
     """
 
     key: str
@@ -43,6 +46,7 @@ class Trial:
     picture: str | None = None
     reply: str = ""
     note: str = ""
+    repeats: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +110,9 @@ class Tally:
 
     @property
     def n(self) -> int:
-        """Number of trials that a rate uses: passes and failures."""
-        return self.failures + sum(trial.outcome is Outcome.PASS for trial in self.trials)
+        """Number of trials that a rate uses: passes and failures, repeats left out."""
+        passes = sum(t.outcome is Outcome.PASS and t.repeats is None for t in self.trials)
+        return self.failures + passes
 
     @property
     def charged(self) -> int:
@@ -121,8 +126,9 @@ class Tally:
         return self.failures / n if n else None
 
     def failed(self, trial: Trial) -> bool:
-        """Whether `trial` counts as a failure here."""
-        return trial.outcome is Outcome.FAIL or trial.outcome in self.count_as_fail
+        """Whether `trial` counts as a failure here; a repeat counts as nothing."""
+        failing = trial.outcome is Outcome.FAIL or trial.outcome in self.count_as_fail
+        return failing and trial.repeats is None
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Wilson score interval of the failure rate; (0, 1) without data."""

@@ -24,6 +24,8 @@ EXTRAS = {
     "transformers": ("hf:", "hf"),
     "starlette": ("vlmfail serve", "serve"),
     "stable-baselines3": ("learning agents", "sb3"),
+    "mujoco": ("pick-up physics", "pickup"),
+    "vla-eval": ("policies behind vla-eval servers", "vla-eval"),
 }
 """Optional packages: what each is for, and the extra that installs it."""
 

@@ -14,17 +14,21 @@ from ..core import (
     VLM,
     CapReachedError,
     Domain,
+    EpisodeDomain,
     Evaluation,
     ModelFault,
     Outcome,
     Picture,
+    Policy,
     Tally,
     Trial,
     TrialRecord,
+    plays_episodes,
 )
 from ..models.cancelling import cancelling
 from ..models.spending import Ledger, metering
 from ..runs.executors import Executor, ProcessExecutor, SerialExecutor, ThreadExecutor
+from .episodes import Repeats, episode_executor, in_order
 from .generated import is_generated
 from .trials import PreparedTrial, ask_on_ledger, make_renderer, prepare_trial
 
@@ -96,7 +100,7 @@ class Evaluator(Generic[C]):
 
     Attributes:
         domain: The domain.
-        model: The model under test.
+        model: The model under test: a policy where the domain's trials are episodes.
         budget: Trials that may be charged.
         charged: Trials charged so far.
         stopped: Why no further trial may run although budget is left (a cap), or None.
@@ -108,8 +112,8 @@ class Evaluator(Generic[C]):
 
     def __init__(
         self,
-        domain: Domain[C],
-        model: VLM,
+        domain: Domain[C] | EpisodeDomain[C],
+        model: VLM | Policy,
         *,
         renderer: str,
         budget: int,
@@ -118,10 +122,26 @@ class Evaluator(Generic[C]):
         concurrency: int = 1,
         count_as_fail: Iterable[Outcome] = (),
         ledger: Ledger | None = None,
+        spec: str | None = None,
     ) -> None:
-        """Build an evaluator; workers and renderer start on first use."""
-        self.domain = domain
-        self.model = model
+        """Build an evaluator; workers and renderer start on first use.
+
+        Args:
+            domain: The domain.
+            model: The model, or the policy.
+            renderer: Renderer name.
+            budget: Trials that may be charged.
+            run_seed: Seed of the search.
+            workers: Processes that sample and render, or that play.
+            concurrency: Requests to the model in flight.
+            count_as_fail: Outcomes that count as failures.
+            ledger: Where requests are counted.
+            spec: What a policy is made of, in each worker.
+        """
+        self.domain: Any = domain
+        self.model: Any = model
+        self.episodes = plays_episodes(domain)
+        self._spec = spec
         self.budget = budget
         self.count_as_fail = frozenset(count_as_fail)
         self.ledger = ledger or Ledger()
@@ -134,7 +154,9 @@ class Evaluator(Generic[C]):
         self._executor = self._make_executor()
         self.start(run_seed)
 
-    def _make_executor(self) -> Executor[Job, PreparedTrial]:
+    def _make_executor(self) -> Executor[Job, Any]:
+        if self.episodes:
+            return episode_executor(self.domain, self.model, self._spec, self._workers)
         if is_generated(self._renderer):
             # A service is waited for, not computed: threads, whose requests one ledger counts.
             threads = max(self._workers, self._concurrency)
@@ -165,6 +187,7 @@ class Evaluator(Generic[C]):
         self.charged = 0
         self.stopped: str | None = None
         self.last_picture: Picture | None = None
+        self._repeats = Repeats()
         self._tallies: dict[str, Tally] = {}
         self._next_index: dict[str, int] = {}
 
@@ -220,7 +243,9 @@ class Evaluator(Generic[C]):
         owners = {(state.key, index): state for state, index in fresh}
         work: list[Job] = [(state.candidate, index, self.run_seed) for state, index in fresh]
         pictures: dict[tuple[str, int], Picture] = {}
-        for record, picture in self._answers(result for _, result in self._executor.run(work)):
+        results: Iterator[Any] = (result for _, result in self._executor.run(work))
+        judged = self._played(owners, results) if self.episodes else self._answers(results)
+        for record, picture in judged:
             place = record.trial.key, record.trial.index
             if picture is not None:
                 pictures[place] = picture
@@ -232,8 +257,21 @@ class Evaluator(Generic[C]):
                 break
 
     def _take(self, state: _Request[C], record: TrialRecord) -> None:
+        if self.episodes:
+            self._repeats.marked(record)
         state.trials[record.trial.index] = record.trial
         self.charged += record.trial.outcome.charged
+
+    def _played(
+        self, jobs: Iterable[tuple[str, int]], played: Iterable[tuple[TrialRecord, Picture | None]]
+    ) -> Iterator[tuple[TrialRecord, Picture | None]]:
+        """Mark and store episodes, of each candidate in the order of its trials."""
+        for unmarked, picture in in_order(jobs, played):
+            record = self._repeats.marked(unmarked)
+            if self.on_trial:
+                with self.writing:
+                    self.on_trial(record, picture)
+            yield record, picture
 
     def _answers(
         self, prepared: Iterator[PreparedTrial]

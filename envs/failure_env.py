@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
@@ -13,16 +13,22 @@ import numpy.typing as npt
 from ..core import (
     CandidateSpace,
     Domain,
+    EpisodeDomain,
     Evaluation,
     UsageError,
     Violation,
     check_seed,
     derive_seed,
+    plays_episodes,
 )
+from .episodes import check_options, defaults_of
 from .evaluator import Evaluator
 from .generated import renderer_identity
 from .observation import Observer
 from .options import VECTOR_CONCURRENCY, EnvOptions
+
+if TYPE_CHECKING:
+    from ..models.spending import Caps
 
 F32 = npt.NDArray[np.float32]
 Action = npt.NDArray[Any]
@@ -38,7 +44,13 @@ invalid candidates must not run for ever."""
 class SearchState:
     """What a single and a vector environment share: evaluator, observer, budget, seeds."""
 
-    def __init__(self, domain: Domain[Any], options: EnvOptions, *, step_trials: int = 1) -> None:
+    def __init__(
+        self,
+        domain: Domain[Any] | EpisodeDomain[Any],
+        options: EnvOptions,
+        *,
+        step_trials: int = 1,
+    ) -> None:
         """Build the evaluator; nothing is rendered or asked yet.
 
         Args:
@@ -46,20 +58,17 @@ class SearchState:
             options: The options.
             step_trials: Trials of one step that may be in flight together by default.
         """
-        from ..models.registry import make_model
         from ..models.spending import Caps, Ledger
 
-        self.domain = domain
+        self.domain: Any = domain
         self.space: CandidateSpace[Any] = domain.space
         self.options = options
-        # An unknown name is told here, not in a worker.
-        renderer = domain.make_renderer(options.renderer)
-        self.renderer_identity = renderer_identity(renderer)
-        self.model = make_model(options.model)
         caps = Caps(options.max_requests, options.max_total_tokens, options.max_dollars)
-        priced = bool(getattr(self.model, "priced", False))
-        caps.check_priced(getattr(self.model, "name", "custom"), priced)
-        caps.check_priced(options.renderer, bool(getattr(renderer, "priced", True)))
+        # An unknown name is told here, not in a worker.
+        if plays_episodes(domain):
+            self._prepare_episodes()
+        else:
+            self._prepare_questions(caps)
         self.evaluator: Evaluator[Any] = Evaluator(
             domain,
             self.model,
@@ -69,12 +78,38 @@ class SearchState:
             concurrency=self._concurrency(step_trials),
             count_as_fail=options.failing,
             ledger=Ledger(caps),
+            spec=options.model if isinstance(options.model, str) else None,
         )
         self.observer = Observer(self.space, options.trials, options.budget)
         self.run_seed: int | None = None
         self._warned = False
         self.spent = 0
         self.uncharged = 0
+
+    def _prepare_questions(self, caps: Caps) -> None:
+        from ..models.policies.registry import is_policy
+        from ..models.registry import make_model
+
+        options = self.options
+        if is_policy(options.model):
+            raise UsageError(
+                f"{self.domain.name} puts questions to a vision-language model, and "
+                f"{_named(options.model)} is a policy, which acts: `vlmfail list` names the models"
+            )
+        renderer = self.domain.make_renderer(options.renderer)
+        self.renderer_identity = renderer_identity(renderer)
+        self.model: Any = make_model(options.model)  # type: ignore[arg-type]  # no policy
+        priced = bool(getattr(self.model, "priced", False))
+        caps.check_priced(getattr(self.model, "name", "custom"), priced)
+        caps.check_priced(options.renderer, bool(getattr(renderer, "priced", True)))
+
+    def _prepare_episodes(self) -> None:
+        from ..models.policies.registry import make_policy
+
+        check_options(self.domain.name, self.options)
+        self.domain.check()
+        self.renderer_identity = None
+        self.model = make_policy(self.options.model)  # type: ignore[arg-type]  # it judges
 
     def _concurrency(self, step_trials: int) -> int:
         if self.options.concurrency is not None:
@@ -153,6 +188,10 @@ class SearchState:
         return np.array(last.pixels)
 
 
+def _named(model: Any) -> str:
+    return repr(model) if isinstance(model, str) else f"a {type(model).__name__}"
+
+
 class FailureEnv(gym.Env[F32, Action]):
     """A search for failure modes of one model in one domain.
 
@@ -180,9 +219,11 @@ class FailureEnv(gym.Env[F32, Action]):
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium declares it
 
-    def __init__(self, domain: Domain[Any], options: EnvOptions | None = None) -> None:
+    def __init__(
+        self, domain: Domain[Any] | EpisodeDomain[Any], options: EnvOptions | None = None
+    ) -> None:
         """Build the environment over `domain`."""
-        self.state = SearchState(domain, options or EnvOptions())
+        self.state = SearchState(domain, options or EnvOptions(**defaults_of(domain)))
         self.options = self.state.options
         self.render_mode = self.options.render_mode
         self.action_space = domain.space.action_space()
@@ -191,7 +232,7 @@ class FailureEnv(gym.Env[F32, Action]):
         )
 
     @property
-    def domain(self) -> Domain[Any]:
+    def domain(self) -> Any:
         """The domain."""
         return self.state.domain
 

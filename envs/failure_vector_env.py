@@ -11,7 +11,8 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ..core import Domain, UsageError
+from ..core import Domain, EpisodeDomain, UsageError
+from .episodes import defaults_of
 from .failure_env import SearchState
 from .options import EnvOptions
 
@@ -33,13 +34,16 @@ class FailureVectorEnv(VectorEnv[F32, npt.NDArray[Any], npt.NDArray[Any]]):
     }
 
     def __init__(
-        self, domain: Domain[Any], num_envs: int = 1, options: EnvOptions | None = None
+        self,
+        domain: Domain[Any] | EpisodeDomain[Any],
+        num_envs: int = 1,
+        options: EnvOptions | None = None,
     ) -> None:
         """Build the environment over `domain`."""
         if num_envs < 1:
             raise UsageError(f"num_envs: expected at least 1, got {num_envs}")
         self.num_envs = num_envs
-        options = options or EnvOptions()
+        options = options or EnvOptions(**defaults_of(domain))
         self.state = SearchState(domain, options, step_trials=num_envs * options.trials)
         self.options = self.state.options
         self.render_mode = self.options.render_mode

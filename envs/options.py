@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ..core import VLM, Outcome, UnknownNameError, UsageError
+from ..core import VLM, Outcome, Policy, UnknownNameError, UsageError
 
 VECTOR_CONCURRENCY = 32
 """Requests in flight in the vector form at most, unless the user says how many."""
@@ -23,12 +23,13 @@ class EnvOptions:
     """Options of a search environment.
 
     Attributes:
-        model: Model spec (``"tiny-vlm"``, ``"file.py:Name"``) or an object with `answer`.
+        model: Model spec (``"tiny-vlm"``, ``"file.py:Name"``) or an object with `answer`; where
+            trials are episodes a policy, with `reset` and `act`.
         trials: Trials a candidate and step, m.
         budget: Trials that one search may charge.
         renderer: Renderer name.
         count_as_fail: Outcomes that the user wants counted as failures.
-        workers: Processes that sample and render; changes speed only.
+        workers: Processes that sample and render, or play episodes; changes speed only.
         concurrency: Requests to the model in flight. None is 1; in the vector form, for a model
             behind an API, all trials of a step up to `VECTOR_CONCURRENCY`.
         max_requests: Cap on requests that reach the wire.
@@ -39,7 +40,7 @@ class EnvOptions:
         render_mode: None or ``"rgb_array"``.
     """
 
-    model: str | VLM = "tiny-vlm"
+    model: str | VLM | Policy = "tiny-vlm"
     trials: int = 5
     budget: int = 1000
     renderer: str = "embree"
@@ -85,12 +86,22 @@ class EnvOptions:
 
     @classmethod
     def split(
-        cls, given: Mapping[str, Any], domain_options: Sequence[str]
+        cls,
+        given: Mapping[str, Any],
+        domain_options: Sequence[str],
+        defaults: Mapping[str, Any] | None = None,
     ) -> tuple[EnvOptions, dict[str, Any]]:
-        """Return (environment options, domain options), or raise for an unknown name."""
+        """Return (environment options, domain options), or raise for an unknown name.
+
+        Args:
+            given: All options.
+            domain_options: Names of the domain's.
+            defaults: Values of environment options that the domain has in place of the general
+                ones.
+        """
         own = {k: v for k, v in given.items() if k in cls.names()}
         rest = {k: v for k, v in given.items() if k not in own}
         for name in rest:
             if name not in domain_options:
                 raise UnknownNameError("env option", name, [*domain_options, *cls.names()])
-        return cls(**own), rest
+        return cls(**{**(defaults or {}), **own}), rest

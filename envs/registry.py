@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
-from ..core import Domain, Registry, UnknownNameError, UsageError, load_object
+from ..core import Domain, Registry, UnknownNameError, UsageError, load_object, plays_episodes
 
 if TYPE_CHECKING:
     from .failure_env import FailureEnv
@@ -52,12 +52,22 @@ ENVS: tuple[EnvRow, ...] = (
         "vlmfail.envs.indoor.env:IndoorVectorEnv",
         "Revelio",
     ),
+    EnvRow(
+        "VLMFail-PickUp-v0",
+        "Where does a policy fail to pick it up? Scene vectors: object, place, orientation",
+        "vlmfail.envs.pickup.domain:PickUpDomain",
+        "vlmfail.envs.pickup.env:PickUpEnv",
+        "vlmfail.envs.pickup.env:PickUpVectorEnv",
+        "FATE-VLA",
+    ),
 )
 
 DOMAIN_PARTS = (
     "name", "attempts", "space", "sample_scene", "question", "truth", "unseen", "direction",
     "make_renderer",
 )  # fmt: skip
+
+EPISODE_PARTS = ("name", "space", "check", "make_world", "run_episode", "preview")
 
 DOMAINS = Registry("domain", "vlmfail.domains", {}, "See `vlmfail list`.")
 
@@ -101,6 +111,13 @@ def domain_options(env: str) -> list[str]:
     return [p.name for p in parameters if p.kind in named]
 
 
+def domain_defaults(env: str) -> dict[str, Any]:
+    """Return the environment options for which an env's domain has defaults of its own."""
+    from .episodes import defaults_of
+
+    return dict(defaults_of(domain_class(env)))
+
+
 def make_domain(env: str, **options: Any) -> Domain[Any]:
     """Return the domain of an env id or a plugged-in domain.
 
@@ -117,7 +134,8 @@ def make_domain(env: str, **options: Any) -> Domain[Any]:
         domain: Domain[Any] = made(**options)
     except (TypeError, ValueError) as error:
         raise UsageError(f"{env}: {error}") from error
-    missing = [name for name in DOMAIN_PARTS if not hasattr(domain, name)]
+    parts = EPISODE_PARTS if plays_episodes(domain) else DOMAIN_PARTS
+    missing = [name for name in parts if not hasattr(domain, name)]
     if missing:
         raise UsageError(f"{env} is no domain: it lacks {', '.join(missing)}")
     return domain
@@ -128,5 +146,5 @@ def make_env(env: str, **options: Any) -> FailureEnv:
     from .failure_env import FailureEnv
     from .options import EnvOptions
 
-    own, rest = EnvOptions.split(options, domain_options(env))
+    own, rest = EnvOptions.split(options, domain_options(env), domain_defaults(env))
     return FailureEnv(make_domain(env, **rest), own)

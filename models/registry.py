@@ -11,6 +11,7 @@ from typing import Any
 from ..core import (
     VLM,
     Picture,
+    Policy,
     Registry,
     Reply,
     UnknownNameError,
@@ -103,7 +104,7 @@ def make_model(spec: str | VLM) -> VLM:
     return _as_model(MODELS.load(spec), spec)
 
 
-def identity(model: VLM) -> dict[str, Any]:
+def identity(model: VLM | Policy) -> dict[str, Any]:
     """Return what a run's config keeps of `model`, as JSON values.
 
     ``name`` and ``class``; ``source``, a digest of its file, for a model that is not ours, since

@@ -40,7 +40,7 @@ def progress_plot(failures: Sequence[int], modes: Sequence[tuple[int, int]]) -> 
     bottom.set_xlabel("trials put to the model")
     for axes in (top, bottom):
         _style(axes)
-    return _svg(figure, "progress")
+    return to_svg(figure, "progress")
 
 
 def _style(axes: Any) -> None:
@@ -61,7 +61,7 @@ def _style(axes: Any) -> None:
     axes.yaxis.label.set_color(INK)
 
 
-def _svg(figure: Any, salt: str) -> str:
+def to_svg(figure: Any, salt: str) -> str:
     """Return the figure as an `<svg>` element: no XML prologue, no metadata, no date."""
     import matplotlib
 

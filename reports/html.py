@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..analysis.episodes import PlayedEpisode, has_episodes, played, rates_by_object, reasons
 from ..analysis.metrics import (
-    Share,
     compute_metrics,
     concept_rates,
     constant_answer,
@@ -20,6 +21,7 @@ from ..analysis.metrics import (
 )
 from ..analysis.modes import FailureMode, failure_modes
 from ..analysis.repeats import find_repeats
+from ..analysis.shares import Share
 from ..analysis.summary import seconds, spent
 from ..core import Outcome, RunFolderError, Trial
 from ..core.files import write_atomically
@@ -34,6 +36,12 @@ DETAILED_MODES = 12
 
 LISTED_MODES = 200
 PICTURES = 3
+
+STRIPS = 12
+"""Failing episodes whose strip is shown."""
+
+STRIP_WIDTH = 1200
+"""Width of a strip on the page, pixels."""
 
 MANY_LOST = 0.1
 """Share of errors and timeouts among the trials from which the reader is told."""
@@ -135,6 +143,7 @@ def view(run: RunData, *, link_pictures: bool = False) -> dict[str, Any]:
         "hidden_modes": max(0, len(modes) - LISTED_MODES),
         "concepts": [_share(share) for share in concept_rates(run)],
         "plot": plot,
+        "episodes": _episodes(run, link_pictures) if has_episodes(run) else None,
         "metrics": wording.explanations(run, metrics),
         "by_expected": _shares(metrics["pfm_by_expected"]),
         "by_direction": _shares(metrics["pfm_by_direction"]),
@@ -305,6 +314,63 @@ def _trial(run: RunData, trial: Trial, link: bool, rule_text: str) -> dict[str, 
         "reason": reason.removeprefix(f"{rule_text}: "),
         "note": wording.clean(trial.note),
     }
+
+
+def _episodes(run: RunData, link: bool) -> dict[str, Any]:
+    """Return what the template shows of a run of episodes."""
+    from markupsafe import Markup
+
+    from ..analysis.episodes import coverage
+    from .paths import path_plot
+
+    found = played(run)
+    failing = [episode for episode in found if episode.failed]
+    covered = coverage(found)
+    return {
+        "objects": [_share(share) for share in rates_by_object(found)],
+        "reasons": [(wording.clean(n), k) for n, k in reasons(found).items()],
+        "plot": Markup(path_plot(found)) if found else None,  # drawn by us from numbers alone
+        "bins": f"{covered.grid[0]} x {covered.grid[1]} = {covered.bins}",
+        "shown": [_strip(run, episode, link) for episode in _various(failing, STRIPS)],
+        "failing": len(failing),
+    }
+
+
+def _various(failing: Sequence[PlayedEpisode], most: int) -> list[PlayedEpisode]:
+    """Return failing episodes to show: of each object and reason in turn, then the rest."""
+    groups: dict[tuple[str, str | None], list[PlayedEpisode]] = {}
+    for episode in failing:
+        groups.setdefault((episode.object, episode.trial.direction), []).append(episode)
+    shown: list[PlayedEpisode] = []
+    for depth in range(most):
+        shown += [group[depth] for group in groups.values() if depth < len(group)]
+    return shown[:most]
+
+
+def _strip(run: RunData, episode: PlayedEpisode, link: bool) -> dict[str, Any]:
+    trial = episode.trial
+    record = run.records[trial.key, trial.index]
+    source = thumbnail(run.store.picture(trial.picture), STRIP_WIDTH)
+    pose = record.scene.get("target") or {}
+    return {
+        "instruction": wording.clean(record.prompt),
+        "place": wording.clean(_place_of(pose)),
+        "reason": wording.words(trial.direction),
+        "why": wording.clean(record.scene.get("truth_reason") or ""),
+        "steps": episode.record.get("steps"),
+        "picture": source,
+        "digest": trial.picture,
+        "link": f"images/{trial.picture}.png" if link and source else None,
+        "replay": wording.clean(f"{trial.key}#{trial.index}"),
+    }
+
+
+def _place_of(pose: Mapping[str, Any]) -> str:
+    try:
+        turned = "standing" if pose["standing"] else f"lying, {math.degrees(pose['yaw']):.0f}°"
+        return f"x {pose['x']:.2f} m, y {pose['y']:.2f} m, {turned}"
+    except (KeyError, TypeError, ValueError):
+        return "?"
 
 
 def _share(share: Share) -> dict[str, Any]:

@@ -132,4 +132,31 @@ def explanations(run: RunData, metrics: Mapping[str, Any]) -> list[tuple[str, st
                 f"{percent(metrics['rerun_share_80'])} of them fail in 80 % or more",
             )
         )
-    return rows
+    return rows + (_episode_rows(metrics) if "tcf" in metrics else [])
+
+
+def _episode_rows(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    covered = metrics["coverage"]
+    width, depth = covered["grid"]
+    grid = f"{covered['bins']} bins ({width} x {depth}) of the {covered['area']}"
+    return [
+        ("FR", percent(metrics["fr"]), "failing episodes among all that passed or failed"),
+        (
+            "TC",
+            percent(metrics["tc"]),
+            f"share of {grid} that the {covered['source']} visited: {covered['visited']} bins. "
+            "Another grid gives another number",
+        ),
+        (
+            "TCF",
+            percent(metrics["tcf"]),
+            f"the same in failing episodes alone: {covered['visited_failing']} of "
+            f"{covered['bins']} bins",
+        ),
+        (
+            "FOC",
+            percent(metrics["foc"]),
+            f"share of the objects that failed at least once: {covered['objects_failed']} of "
+            f"{covered['objects']}",
+        ),
+    ]

@@ -54,7 +54,10 @@ class SerialExecutor(Generic[J, R]):
             yield number, self._work(job)
 
     def close(self) -> None:
-        """Nothing to stop."""
+        """Close what the work holds, if it can be closed."""
+        close = getattr(self._work, "close", None)
+        if callable(close):
+            close()
 
 
 _work: Callable[[Any], Any] | None = None
@@ -145,6 +148,125 @@ class ProcessExecutor(Generic[J, R]):
         finally:
             for future in pending:
                 future.cancel()
+
+    def close(self) -> None:
+        """Stop the processes without waiting for queued jobs."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+
+class GuardedExecutor(Generic[J, R]):
+    """Runs jobs in spawned processes, and gives up on a job whose process dies twice.
+
+    One job at a time goes to each process. When one dies, the jobs that were being worked on are
+    run again alone, each in a process that nothing else shares: the job that kills that one too is
+    at fault, and `lost` says what becomes of it. So it depends neither on the number of workers nor
+    on chance which jobs are lost.
+    """
+
+    hopeless = 5
+    """Jobs lost before any is done from which the machine is at fault, not the jobs (ours)."""
+
+    def __init__(
+        self,
+        build: Callable[[], Callable[[J], R]],
+        workers: int,
+        lost: Callable[[J], R],
+    ) -> None:
+        """Keep the picklable `build`; processes start on first use.
+
+        Args:
+            build: Returns the work function, in each process.
+            workers: Number of processes.
+            lost: Returns the result of a job whose process died; called in this process.
+        """
+        self._build = build
+        self._workers = workers
+        self._lost = lost
+        self._pool: ProcessPoolExecutor | None = None
+        self._done = 0
+        self._given_up = 0
+
+    def run(self, jobs: Sequence[J]) -> Iterator[tuple[int, R]]:
+        """Yield results as they finish.
+
+        Raises:
+            EnvironmentFault: When the first jobs all lost their processes.
+        """
+        left = dict(enumerate(jobs))
+        while left:
+            suspects: list[int] = []
+            for number, result in self._attempt(left, suspects):
+                del left[number]
+                yield number, result
+            for number in suspects:
+                yield number, self._alone(left.pop(number))
+
+    def _attempt(self, jobs: dict[int, J], suspects: list[int]) -> Iterator[tuple[int, R]]:
+        """Run `jobs` until all are done or a process dies; name those that were in work then."""
+        queue = list(jobs.items())
+        queue.reverse()
+        pending: dict[Future[R], int] = {}
+        try:
+            while queue or pending:
+                while queue and len(pending) < self._workers:
+                    number, job = queue.pop()
+                    try:
+                        pending[self._submit(job, self._workers)] = number
+                    except BrokenProcessPool:  # died since: what is pending will say so
+                        queue.append((number, job))
+                        if pending:
+                            break
+                        self.close()
+                done, _ = wait(pending, return_when=FIRST_COMPLETED)
+                for future in sorted(done, key=lambda f: pending[f]):
+                    number = pending.pop(future)
+                    try:
+                        result = future.result()
+                    except BrokenProcessPool:
+                        suspects.append(number)
+                        continue
+                    self._done += 1
+                    yield number, result
+                if suspects:
+                    wait(pending)
+                    queue.clear()
+        finally:
+            for future in pending:
+                future.cancel()
+            if suspects:
+                self.close()
+                suspects.sort()
+
+    def _alone(self, job: J) -> R:
+        self.close()
+        try:
+            result = self._submit(job, 1).result()
+        except BrokenProcessPool as error:
+            self._given_up += 1
+            if not self._done and self._given_up >= self.hopeless:
+                raise EnvironmentFault(
+                    f"a worker process died in each of the first {self._given_up} trials (crash of "
+                    "a native library, or out of memory): try --workers 1, which shows the cause"
+                ) from error
+            return self._lost(job)
+        else:
+            self._done += 1
+            return result
+        finally:
+            self.close()
+
+    def _submit(self, job: J, workers: int) -> Future[R]:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                workers,
+                mp_context=multiprocessing.get_context("spawn"),
+                initializer=_start_worker,
+                initargs=(self._build,),
+            )
+        future: Future[R] = self._pool.submit(_work_on, job)
+        return future
 
     def close(self) -> None:
         """Stop the processes without waiting for queued jobs."""

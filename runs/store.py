@@ -25,7 +25,13 @@ _JSON_FIELDS = {"accepted", "options", "scene", "raw"}
 # `index` is an SQL word.
 _COLUMNS = tuple("idx" if name == "index" else name for name in _TRIAL_FIELDS + _RECORD_FIELDS)
 
-_INSERT = f"INSERT OR REPLACE INTO trials VALUES ({', '.join('?' * len(_COLUMNS))})"
+_INSERT = (
+    f"INSERT OR REPLACE INTO trials ({', '.join(_COLUMNS)}) "
+    f"VALUES ({', '.join('?' * len(_COLUMNS))})"
+)
+
+_ADDED_COLUMNS = frozenset({"repeats"})
+"""Columns that runs of the same schema may lack, since they were written before there was one."""
 
 _SCHEMA = f"""
 CREATE TABLE trials ({", ".join(_COLUMNS)}, PRIMARY KEY (key, idx));
@@ -92,6 +98,7 @@ class RunStore:
         self._db = connection
         self._lock = lock
         self._pid = os.getpid()
+        self._columns = self._known_columns()
 
     # -- opening ------------------------------------------------------------------------------
 
@@ -211,6 +218,18 @@ class RunStore:
         db.execute("PRAGMA synchronous=NORMAL")
         return db
 
+    def _known_columns(self) -> str:
+        """Return the columns to read; what an older run lacks is added to it, or read as NULL."""
+        rows = self._db.execute("PRAGMA table_info(trials)").fetchall()
+        there = {str(row[1]) for row in rows}
+        lacking = [name for name in _COLUMNS if name in _ADDED_COLUMNS and name not in there]
+        if there and lacking and self._lock is not None:
+            for name in lacking:
+                self._db.execute(f"ALTER TABLE trials ADD COLUMN {name}")
+            self._db.commit()
+            lacking = []
+        return ", ".join(f"NULL AS {n}" if n in lacking else n for n in _COLUMNS)
+
     def close(self) -> None:
         """Close the database and release the lock; twice is fine."""
         self._db.close()
@@ -300,14 +319,14 @@ class RunStore:
         """Return one trial, or None."""
         with guard_read(self.path):
             row = self._db.execute(
-                f"SELECT {', '.join(_COLUMNS)} FROM trials WHERE key = ? AND idx = ?", (key, index)
+                f"SELECT {self._columns} FROM trials WHERE key = ? AND idx = ?", (key, index)
             ).fetchone()
             return None if row is None else _record(row)
 
     def records(self) -> Iterator[TrialRecord]:
         """Yield all trials, ordered by key and index."""
         with guard_read(self.path):
-            rows = self._db.execute(f"SELECT {', '.join(_COLUMNS)} FROM trials ORDER BY key, idx")
+            rows = self._db.execute(f"SELECT {self._columns} FROM trials ORDER BY key, idx")
             for row in rows:
                 yield _record(row)
 

@@ -1,0 +1,261 @@
+"""The pick-up world: scene vector → scene → episode of a policy."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
+
+from ...core import (
+    MissingDependencyError,
+    ModelFault,
+    Outcome,
+    Picture,
+    Policy,
+    SceneError,
+    Stream,
+    Trial,
+    TrialRecord,
+    UnaskedError,
+    UnknownNameError,
+    UsageError,
+)
+from ...core.seeding import trial_sequence
+from ...core.text import tamed
+from ..data_files import data_identity
+from ..episodes import DIGEST
+from .episode import LONGEST_NOTE, Episode, rounded, run_episode, with_frames
+from .objects import objects
+from .reasons import REASONS
+from .scene import PickUpScene
+from .space import check_scene, pickup_space, scene_of
+from .strip import strip
+from .worlds.registry import looks, make_world
+from .worlds.world import World
+
+Keep = Literal["failures", "all", "none"]
+Success = Literal["once", "end"]
+
+RENDERERS = ("embree",)
+
+FRAMES = 6
+"""Pictures in a strip."""
+
+RULE = "PICK"
+"""Id of the rule by which an episode is judged."""
+
+
+class PickUpDomain:
+    """FATE-VLA's pick-up task (§4) on SimplerEnv's table; implements `core.EpisodeDomain`.
+
+    A candidate fixes its scene: two trials of it differ only if the policy or the engine do.
+
+    Args:
+        world: The engine: ``"mujoco"``, or ``module_or_file:Class``.
+        factors: Further dimensions of the candidate: any of ``"distractors"``, ``"light"``,
+            ``"camera"``, ``"instruction"``.
+        objects: Ids of the objects to pick up; by default all seven.
+        max_steps: Actions of an episode, at most.
+        picture: Width and height of what a policy sees, pixels.
+        keep_frames: Of which episodes a strip of pictures is kept.
+        success: Whether the object must be up at some step, or at the last.
+        time_limit: Seconds that the policy may take for one episode; beyond, the outcome is
+            ``timeout``. None: no limit.
+    """
+
+    name = "pickup"
+    defaults: Mapping[str, Any] = {"trials": 1, "model": "scripted"}
+
+    def __init__(
+        self,
+        world: str = "mujoco",
+        factors: Sequence[str] = (),
+        objects: Sequence[str] | None = None,
+        max_steps: int = 80,
+        picture: Sequence[int] = (160, 128),
+        keep_frames: Keep = "failures",
+        success: Success = "once",
+        time_limit: float | None = None,
+    ) -> None:
+        self.world = world
+        self.factors = _names("factors", factors)
+        self.objects = None if objects is None else _names("objects", objects)
+        self.max_steps = _whole("max_steps", max_steps)
+        self.picture = _size(picture)
+        self.keep_frames = _one_of("keep_frames", keep_frames, get_args(Keep))
+        self.success = _one_of("success", success, get_args(Success))
+        self.time_limit = _seconds(time_limit)
+        self.space = pickup_space(self.factors, self.objects)
+
+    def identity(self) -> dict[str, Any]:
+        """Return versions and a digest of the domain's data, its targets, the engine's version."""
+        found: dict[str, Any] = dict(data_identity({"objects": objects()}))
+        found["targets"] = list(self.space.dimensions[0].choices)
+        if self.world in _PACKAGES:
+            found[self.world] = _version(_PACKAGES[self.world])
+        return found
+
+    def check(self) -> None:
+        """Raise what forbids any episode: an unknown engine, or one that is not installed."""
+        make_world(self.world, None).close()
+
+    def make_world(self, policy: Policy | None = None) -> World:
+        """Return an engine for a policy; for one that does not look, without its pictures."""
+        return make_world(self.world, None if policy and not looks(policy) else self.picture)
+
+    def scene(self, candidate: Any) -> PickUpScene:
+        """Return the scene that a candidate stands for.
+
+        Raises:
+            InvalidCandidateError: The vector is outside the box.
+            SceneError: The scene cannot be.
+        """
+        scene = scene_of(self.space, candidate)
+        check_scene(scene)
+        return scene
+
+    def run_episode(
+        self, world: World, policy: Policy, candidate: Any, index: int, *, run_seed: int
+    ) -> tuple[TrialRecord, Picture | None]:
+        """Play one trial; see `core.EpisodeDomain`."""
+        key = self.space.key(candidate)
+        clock = time.perf_counter()
+        scene = scene_of(self.space, candidate)
+        record: dict[str, Any] = {**scene.record(), "world": world.name}
+        try:
+            check_scene(scene)
+            _seed(policy, run_seed, key, index)
+            episode = run_episode(
+                world,
+                policy,
+                scene,
+                max_steps=self.max_steps,
+                frames=self._frames(world),
+                time_limit=self.time_limit,
+            )
+            success = self._succeeded(episode)
+            picture = self._strip(world, episode, success)
+        except SceneError as error:
+            return self._without(key, index, Outcome.INVALID_SCENE, str(error), record, clock)
+        except (KeyboardInterrupt, ModelFault, MissingDependencyError, UnaskedError):
+            raise
+        except Exception as error:  # the engine's own fault is one trial's, not the run's
+            note = f"the world: {type(error).__name__}: {error}"
+            return self._without(key, index, Outcome.ERROR, note, record, clock)
+        outcome = episode.error or (Outcome.PASS if success else Outcome.FAIL)
+        reason = episode.reason if outcome is Outcome.FAIL else None
+        record["episode"] = episode.record(success)
+        record["truth_reason"] = "" if reason is None else REASONS[reason]
+        if episode.error is None:
+            record[DIGEST] = episode.digest
+        trial = Trial(
+            key=key,
+            index=index,
+            outcome=outcome,
+            rule=RULE if episode.error is None else None,
+            direction=reason,
+            picture=None if picture is None else picture.sha256,
+            note=episode.note,
+        )
+        total = time.perf_counter() - clock
+        return TrialRecord(
+            trial,
+            prompt=scene.instruction,
+            scene=record,
+            seconds_render=max(0.0, total - episode.seconds),
+            seconds_model=episode.seconds,
+        ), picture
+
+    def preview(self, world: World, candidate: Any) -> tuple[Mapping[str, Any], Picture]:
+        """Return the scene of a candidate as JSON values, and its picture once it has settled.
+
+        Raises:
+            InvalidCandidateError: The vector is outside the box.
+            SceneError: The scene cannot be set up.
+        """
+        scene = self.scene(candidate)
+        start = world.start(scene)
+        settled = {"object": rounded(start.object), "turn": rounded(start.turn)}
+        return {**scene.record(), "settled": settled}, world.picture()
+
+    def _succeeded(self, episode: Episode) -> bool:
+        return episode.success_once if self.success == "once" else episode.success_at_end
+
+    def _frames(self, world: World) -> tuple[int, ...]:
+        """Return the steps to take pictures at; a deterministic world can be asked afterwards."""
+        if self.keep_frames == "none" or world.deterministic:
+            return ()
+        stride = max(1, math.ceil(self.max_steps / (FRAMES - 1)))
+        return (*range(0, self.max_steps, stride), self.max_steps)
+
+    def _strip(self, world: World, episode: Episode, success: bool) -> Picture | None:
+        wanted = self.keep_frames == "all" or (self.keep_frames == "failures" and not success)
+        if not wanted or (episode.error is not None and self.keep_frames != "all"):
+            return None
+        return strip(with_frames(world, episode, FRAMES))
+
+    @staticmethod
+    def _without(
+        key: str, index: int, outcome: Outcome, note: str, scene: dict[str, Any], clock: float
+    ) -> tuple[TrialRecord, None]:
+        trial = Trial(key, index, outcome, note=tamed(note, LONGEST_NOTE))
+        seconds = time.perf_counter() - clock
+        return TrialRecord(trial, scene=scene, seconds_render=seconds), None
+
+
+_PACKAGES = {"mujoco": "mujoco"}
+
+
+def _seed(policy: Policy, run_seed: int, key: str, index: int) -> None:
+    """Give a policy that draws at random the trial's own seed."""
+    seed = getattr(policy, "seed", None)
+    if callable(seed):
+        seed(int(trial_sequence(run_seed, key, index, Stream.MODEL).generate_state(1)[0]))
+
+
+def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _names(option: str, given: Any) -> tuple[str, ...]:
+    names = given.split(",") if isinstance(given, str) else given
+    if not isinstance(names, Sequence):
+        raise UsageError(f"{option}: expected names, got {given!r:.60}")
+    return tuple(dict.fromkeys(str(name).strip() for name in names if str(name).strip()))
+
+
+def _whole(option: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10_000:
+        raise UsageError(f"{option}: expected a whole number from 1 to 10000, got {value!r}")
+    return value
+
+
+def _size(given: Any) -> tuple[int, int]:
+    text = given.lower().replace("x", ",").split(",") if isinstance(given, str) else given
+    try:
+        width, height = (int(number) for number in text)
+    except (TypeError, ValueError):
+        raise UsageError(f"picture: expected width and height, got {given!r:.60}") from None
+    if not (16 <= width <= 4096 and 16 <= height <= 4096):
+        raise UsageError(f"picture: expected sides of 16 to 4096 pixels, got {width} x {height}")
+    return width, height
+
+
+def _one_of(option: str, value: Any, known: Sequence[str]) -> Any:
+    if value not in known:
+        raise UnknownNameError(option, str(value), known)
+    return value
+
+
+def _seconds(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+        raise UsageError(f"time_limit: expected seconds above 0, got {value!r}")
+    return float(value)

@@ -1,0 +1,1 @@
+"""Policies under test: what reads pictures and an instruction and gives actions."""
