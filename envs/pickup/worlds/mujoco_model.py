@@ -40,6 +40,9 @@ _TORQUE: tuple[float, ...] = (150.0, 150.0, 100.0, 25.0, 25.0, 15.0)
 _FINGER_STIFFNESS = 6000.0
 """Position gain of a finger, N/m: its force is at the limit a few mm before its goal."""
 
+_FINGER_ARMATURE = 0.1
+"""Rotor inertia felt at a finger, kg."""
+
 _TURNING_FRICTION = 0.006
 """Torsional friction of objects, m: about the radius of the patch in which they touch."""
 
@@ -96,51 +99,45 @@ def model_text(names: Sequence[str] = ()) -> str:
 def _add_surroundings(world: ET.Element) -> None:
     groups = {"contype": str(_SURROUNDINGS), "conaffinity": "0"}
     floor = ET.SubElement(world, "body", name="floor")
-    ET.SubElement(floor, "geom", type="plane", size="5 5 1", **groups)
+    ET.SubElement(floor, "geom", {"type": "plane", "size": "5 5 1", **groups})
     low_x, high_x, low_y, high_y = TABLE
     half = 0.02
-    table = ET.SubElement(
-        world,
-        "body",
-        name="table",
-        pos=_text((low_x + high_x) / 2, (low_y + high_y) / 2, TABLE_TOP - half),
-    )
+    middle = _text((low_x + high_x) / 2, (low_y + high_y) / 2, TABLE_TOP - half)
+    table = ET.SubElement(world, "body", name="table", pos=middle)
     size = _text((high_x - low_x) / 2, (high_y - low_y) / 2, half)
-    ET.SubElement(table, "geom", type="box", size=size, **groups, **_contact(stiff=False))
+    ET.SubElement(table, "geom", {"type": "box", "size": size, **groups, **_contact(stiff=False)})
 
 
 def _add_arm(world: ET.Element, robot: Arm) -> None:
     bodies: dict[str, ET.Element] = {}
     armature = iter(_ARMATURE)
     for link in robot.links:
+        body = {"name": link.name, "gravcomp": "1"}
         if link.parent is None:
             place = {"pos": _text(*BASE_POSITION), "quat": _text(*BASE_TURN)}
-            body = ET.SubElement(world, "body", name=link.name, gravcomp="1", **place)
+            bodies[link.name] = ET.SubElement(world, "body", {**body, **place})
         else:
             place = {"pos": _text(0, 0, link.offset)}
-            parent = bodies[link.parent]
-            body = ET.SubElement(parent, "body", name=link.name, gravcomp="1", **place)
-        bodies[link.name] = body
+            bodies[link.name] = ET.SubElement(bodies[link.parent], "body", {**body, **place})
         if link.joint is not None:
             ET.SubElement(
-                body,
+                bodies[link.name],
                 "joint",
                 name=link.name,
                 type="hinge" if link.joint.kind == "turn" else "slide",
                 axis=_text(*AXES[link.joint.axis]),
                 range=_text(link.joint.low, link.joint.high),
-                armature=_text(next(armature, 0.1)),
+                armature=_text(next(armature, _FINGER_ARMATURE)),
             )
-        _add_solids(body, link)
+        _add_solids(bodies[link.name], link)
     ET.SubElement(bodies["hand"], "site", name=GRIP_SITE, pos=_text(0, 0, robot.grip_point))
 
 
 def _add_solids(body: ET.Element, link: Link) -> None:
     total = sum(_volume(solid) for solid in link.solids)
-    for number, solid in enumerate(link.solids):
-        size = solid.half_size if solid.half_size is not None else (solid.radius, solid.half_length)
+    for solid in link.solids:
+        size = solid.half_size or (solid.radius, solid.half_length)
         attributes = {
-            "name": f"{link.name}.{number}.{solid.finish}",
             "type": solid.shape,
             "size": _text(*size),
             "pos": _text(*solid.at),
@@ -149,7 +146,7 @@ def _add_solids(body: ET.Element, link: Link) -> None:
             "contype": str(_ROBOT),
             "conaffinity": str(_SURROUNDINGS | _OBJECT),
         }
-        ET.SubElement(body, "geom", **attributes, **_contact(stiff=True))
+        ET.SubElement(body, "geom", {**attributes, **_contact(stiff=True)})
 
 
 def _add_object(world: ET.Element, thing: PickUpObject) -> None:
@@ -171,7 +168,7 @@ def _add_object(world: ET.Element, thing: PickUpObject) -> None:
             "priority": "1",
             "friction": _text(thing.friction, _TURNING_FRICTION, _ROLLING_FRICTION),
         }
-        ET.SubElement(body, "geom", **attributes, **_contact(stiff=True))
+        ET.SubElement(body, "geom", {**attributes, **_contact(stiff=True)})
 
 
 def _contact(*, stiff: bool) -> dict[str, str]:
@@ -181,29 +178,23 @@ def _contact(*, stiff: bool) -> dict[str, str]:
 
 def _add_drives(root: ET.Element, robot: Arm) -> None:
     drives = ET.SubElement(root, "actuator")
-    for link, gain, inertia, torque in zip(
-        robot.turning, _STIFFNESS, _ARMATURE, _TORQUE, strict=True
-    ):
+    fingers = robot.fingers
+    joints = [link.name for link in (*robot.turning, *fingers)]
+    gains = (*_STIFFNESS, *(_FINGER_STIFFNESS for _ in fingers))
+    rotors = (*_ARMATURE, *(_FINGER_ARMATURE for _ in fingers))
+    limits = (*_TORQUE, *(GRIP_FORCE for _ in fingers))
+    for joint, gain, rotor, limit in zip(joints, gains, rotors, limits, strict=True):
         ET.SubElement(
             drives,
             "position",
-            name=link.name,
-            joint=link.name,
+            name=joint,
+            joint=joint,
             kp=_text(gain),
-            kv=_text(2.2 * math.sqrt(gain * inertia)),
-            forcerange=_text(-torque, torque),
+            # A little more than critical damping of the rotor.
+            kv=_text(2.2 * math.sqrt(gain * rotor)),
+            forcerange=_text(-limit, limit),
         )
-    for link in robot.fingers:
-        ET.SubElement(
-            drives,
-            "position",
-            name=link.name,
-            joint=link.name,
-            kp=_text(_FINGER_STIFFNESS),
-            kv=_text(60.0),
-            forcerange=_text(-GRIP_FORCE, GRIP_FORCE),
-        )
-    left, right = robot.fingers
+    left, right = fingers
     # Both fingers move as one, else a gripped thing could wander along the closing direction.
     links = ET.SubElement(root, "equality")
     ET.SubElement(links, "joint", joint1=left.name, joint2=right.name, solref="0.01 1")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from ....core import EnvironmentFault, Picture, SceneError, UsageError
 from ..arm import BASE_POSITION, BASE_TURN, arm
-from ..objects import PickUpObject, objects
+from ..objects import objects
 from ..scene import TABLE_TOP, PickUpScene, Pose
 from .mujoco_arm import ArmKinematics, advanced
 from .mujoco_contacts import ContactReader
-from .mujoco_model import SUBSTEPS, TIMESTEP, build_model, load_mujoco
+from .mujoco_model import GRIP_SITE, SUBSTEPS, TIMESTEP, build_model, load_mujoco
 from .placing import is_over_table, put_down, reach_below
 from .success import SuccessRule
 from .turns import F64, inverse, matrix, product, upright
@@ -34,10 +34,14 @@ SETTLE_SECONDS = 2.0
 PEOPLE_SIZE = (512, 384)
 """Size of a picture for people, width x height."""
 
+Place: TypeAlias = tuple[float, float, float]
+Turn: TypeAlias = tuple[float, float, float, float]
+
 _PIECES = 16
-_STILL = 0.002
-_OVERLAP = 0.0005
-_RAISED = 0.001
+_STILL = 0.02  # m/s and rad/s: slower than this is at rest
+_OVERLAP = 0.0005  # m: deeper contacts at the start are an overlap
+_RAISED = 0.001  # m: what is higher and does not touch the table lies on something
+_FALLEN = 0.01  # m below the table's top: no longer on it
 _BASE = matrix(BASE_TURN)
 _POINTING_DOWN = np.array([0.0, 0.0, 1.0, 0.0])
 
@@ -79,6 +83,7 @@ class MujocoWorld:
             np.array([home.x, home.y, home.z]),
             upright(product(np.array(BASE_TURN), _POINTING_DOWN)),
         )
+        self._joints, (self._target, self._target_turn) = self._home, self._arm.gripper(self._home)
         self.scene: PickUpScene | None = None
 
     def start(self, scene: PickUpScene) -> State:
@@ -99,6 +104,7 @@ class MujocoWorld:
             joint.qpos[:3], joint.qpos[3:] = position, turn
         self._check_apart()
         self._settle()
+        self._check_stable()
         self._check_resting(poses)
         self.scene = scene
         self._rule = SuccessRule()
@@ -138,15 +144,7 @@ class MujocoWorld:
             self._data.ctrl[:] = start + (goal - start) * share * share * (3.0 - 2.0 * share)
             self._mujoco.mj_step(self._model, self._data, SUBSTEPS // _PIECES)
         self._joints = joints
-        if not np.isfinite(self._data.qpos).all() or any(
-            self._data.warning[kind].number
-            for kind in (
-                self._mujoco.mjtWarning.mjWARN_BADQPOS,
-                self._mujoco.mjtWarning.mjWARN_BADQVEL,
-                self._mujoco.mjtWarning.mjWARN_BADQACC,
-            )
-        ):
-            raise EnvironmentFault("the physics engine became unstable; the episode is void")
+        self._check_stable()
         return self._state()
 
     def picture(self) -> Picture:
@@ -154,12 +152,12 @@ class MujocoWorld:
         self._running()
         return Picture.from_pixels(self._paint(PEOPLE_SIZE))
 
-    def poses(self) -> dict[str, tuple[F64, F64]]:
+    def poses(self) -> dict[str, tuple[Place, Turn]]:
         """Return position (m) and orientation (w, x, y, z) of every link and object by name."""
         self._running()
         names = [link.name for link in arm().links] + self._contacts.objects
         bodies = ((name, self._data.body(name)) for name in names)
-        return {name: (body.xpos.copy(), body.xquat.copy()) for name, body in bodies}
+        return {name: (_triple(body.xpos), _quad(body.xquat)) for name, body in bodies}
 
     def close(self) -> None:
         """Free the engine."""
@@ -180,7 +178,7 @@ class MujocoWorld:
 
     def _place_arm(self) -> None:
         count = len(self._home)
-        self._joints = self._home.copy()
+        self._joints = self._home
         self._target, self._target_turn = self._arm.gripper(self._home)
         half = arm().opening / 2
         self._data.qpos[:count] = self._home
@@ -207,7 +205,7 @@ class MujocoWorld:
         still = 0
         for _ in range(round(SETTLE_SECONDS / (10 * TIMESTEP))):
             self._mujoco.mj_step(self._model, self._data, 10)
-            resting = float(np.abs(self._data.qvel[first:]).max()) < 10 * _STILL
+            resting = float(np.abs(self._data.qvel[first:]).max()) < _STILL
             still = still + 1 if resting else 0
             if still >= 6:
                 return
@@ -217,14 +215,21 @@ class MujocoWorld:
             thing = objects().of(pose.object)
             body = self._data.body(pose.object)
             lowest = float(body.xpos[2]) - reach_below(thing, body.xquat)
-            if lowest < TABLE_TOP - 0.01 or not is_over_table(*body.xpos[:2]):
+            if lowest < TABLE_TOP - _FALLEN or not is_over_table(*body.xpos[:2]):
                 raise SceneError(f"the {thing.title} fell off the table")
             on_table = "table" in self._contacts.touching(self._data, pose.object)
             if not on_table and lowest > TABLE_TOP + _RAISED:
                 raise SceneError(f"the {thing.title} came to rest above the table, on something")
 
+    def _check_stable(self) -> None:
+        kinds = self._mujoco.mjtWarning
+        bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
+        # The engine resets itself silently in these cases.
+        if any(self._data.warning[int(kind)].number for kind in bad):
+            raise EnvironmentFault("the physics engine became unstable: the episode is void")
+
     def _gripper(self) -> tuple[F64, F64, float]:
-        site, hand = self._data.site("grip"), self._data.body("hand")
+        site, hand = self._data.site(GRIP_SITE), self._data.body("hand")
         count = len(self._home)
         opening = float(self._data.qpos[count] + self._data.qpos[count + 1])
         return site.xpos.copy(), upright(hand.xquat.copy()), max(opening, 0.0)
@@ -277,13 +282,13 @@ def _checked(action: F32) -> tuple[F64, F64, float]:
 
 
 def _title(name: str) -> str:
-    known: dict[str, PickUpObject] = {one.id: one for one in objects().objects}
-    return f"the {known[name].title}" if name in known else f"the {name}"
+    titles = {one.id: one.title for one in objects().objects}
+    return f"the {titles.get(name, name)}"
 
 
-def _triple(numbers: F64) -> tuple[float, float, float]:
+def _triple(numbers: F64) -> Place:
     return float(numbers[0]), float(numbers[1]), float(numbers[2])
 
 
-def _quad(numbers: F64) -> tuple[float, float, float, float]:
+def _quad(numbers: F64) -> Turn:
     return float(numbers[0]), float(numbers[1]), float(numbers[2]), float(numbers[3])

@@ -12,7 +12,7 @@ import numpy.typing as npt
 F64: TypeAlias = npt.NDArray[np.float64]
 
 
-def about(axis: Sequence[float], angle: float) -> F64:
+def about(axis: Sequence[float] | F64, angle: float) -> F64:
     """Return the quaternion of a turn by `angle` radians about a unit vector."""
     half = 0.5 * angle
     x, y, z = axis
@@ -44,7 +44,8 @@ def product(one: F64, other: F64) -> F64:
 
 def inverse(turn: F64) -> F64:
     """Return the opposite turn of a unit quaternion."""
-    return turn * np.array([1.0, -1.0, -1.0, -1.0])
+    opposite: F64 = turn * np.array([1.0, -1.0, -1.0, -1.0])
+    return opposite
 
 
 def matrix(turn: Sequence[float] | F64) -> F64:
@@ -61,5 +62,5 @@ def matrix(turn: Sequence[float] | F64) -> F64:
 
 def upright(turn: F64) -> F64:
     """Return the same turn as a unit quaternion with w >= 0: one of its two signs."""
-    unit = turn / math.sqrt(float(turn @ turn))
+    unit: F64 = turn / math.sqrt(float(turn @ turn))
     return -unit if unit[0] < 0 else unit
