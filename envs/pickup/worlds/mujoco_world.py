@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ....core import EnvironmentFault, Picture, SceneError, UsageError
+from ....core import EnvironmentFault, Picture, SceneError, UnknownNameError, UsageError
 from ..arm import BASE_POSITION, BASE_TURN, arm
 from ..objects import objects
 from ..scene import TABLE_TOP, PickUpScene, Pose
@@ -31,13 +31,11 @@ MAX_TURN = 0.6
 SETTLE_SECONDS = 2.0
 """An object has this long to come to rest."""
 
-PEOPLE_SIZE = (512, 384)
-"""Size of a picture for people, width x height."""
-
 Place: TypeAlias = tuple[float, float, float]
 Turn: TypeAlias = tuple[float, float, float, float]
 
-_PIECES = 16
+_MODELS = 32  # kept at most, one for each set of objects
+_PIECES = 16  # changes of the drives' goals in an action
 _STILL = 0.02  # m/s and rad/s: slower than this is at rest
 _OVERLAP = 0.0005  # m: deeper contacts at the start are an overlap
 _RAISED = 0.001  # m: what is higher and does not touch the table lies on something
@@ -88,12 +86,12 @@ class MujocoWorld:
 
     def start(self, scene: PickUpScene) -> State:
         """Set a scene up and let it settle; see `World.start`."""
+        self.scene = None
         poses = (scene.target, *scene.distractors)
         names = tuple(sorted(pose.object for pose in poses))
         if len(set(names)) < len(names):
             raise SceneError("an object stands on the table twice: each can be there once")
         self._model, self._data, self._contacts = self._engine(names)
-        self.scene = None
         self._painter: Painter | None = None
         self._mujoco.mj_resetData(self._model, self._data)
         self._place_arm()
@@ -149,7 +147,8 @@ class MujocoWorld:
 
     def picture(self) -> Picture:
         """Return a picture for people of what is so now."""
-        self._running()
+        from ..pictures import PEOPLE_SIZE
+
         return Picture.from_pixels(self._paint(PEOPLE_SIZE))
 
     def poses(self) -> dict[str, tuple[Place, Turn]]:
@@ -166,6 +165,12 @@ class MujocoWorld:
 
     def _engine(self, names: tuple[str, ...]) -> tuple[Any, Any, ContactReader]:
         if names not in self._models:
+            known = [one.id for one in objects().objects]
+            for name in names:
+                if name not in known:
+                    raise UnknownNameError("object", name, known)
+            if len(self._models) >= _MODELS:
+                self._models.pop(next(iter(self._models)))
             model = build_model(names)
             data = self._mujoco.MjData(model)
             self._models[names] = (model, data, ContactReader(self._mujoco, model, list(names)))
@@ -261,7 +266,7 @@ class MujocoWorld:
         if self._painter is None:
             from ..pictures import Painter
 
-            self._painter = Painter(self._running(), self._size or size)
+            self._painter = Painter(self._running(), size)
         return self._painter.draw(self.poses(), size)
 
 

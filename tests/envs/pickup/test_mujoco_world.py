@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from vlmfail.core import SceneError, UsageError
+from vlmfail.core import SceneError, UnknownNameError, UsageError
 from vlmfail.envs.pickup.arm import arm
 from vlmfail.envs.pickup.objects import objects
 from vlmfail.envs.pickup.scene import ROBOT, TABLE_TOP, PickUpScene, Pose
@@ -204,6 +204,11 @@ def test_a_target_that_comes_to_rest_on_another_is_raised(world):
     fallen = scene("spoon", sponge, y=0.23, standing=True, yaw=math.pi)
     with pytest.raises(SceneError, match="the spoon came to rest above the table, on something"):
         world.start(fallen)
+
+
+def test_an_unknown_object_is_named(world):
+    with pytest.raises(UnknownNameError, match="unknown object 'aple': did you mean apple"):
+        world.start(scene("aple"))
 
 
 @pytest.mark.parametrize("bad", [np.zeros(6), np.full(7, np.nan), np.zeros((1, 7))])
