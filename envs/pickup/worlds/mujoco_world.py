@@ -42,6 +42,7 @@ _RAISED = 0.001  # m: what is higher and does not touch the table lies on someth
 _FALLEN = 0.01  # m below the table's top: no longer on it
 _BASE = matrix(BASE_TURN)
 _POINTING_DOWN = np.array([0.0, 0.0, 1.0, 0.0])
+_HOME_TURN = product(np.array(BASE_TURN), _POINTING_DOWN)
 
 
 class MujocoWorld:
@@ -50,7 +51,10 @@ class MujocoWorld:
     Each action moves the target pose of the gripper by at most `MAX_MOVE` along each axis and
     `MAX_TURN`; inverse kinematics turns it into joint angles, which the drives approach smoothly
     within a third of a second. A target that the arm cannot reach is replaced by the nearest pose
-    that it can. Same scene and actions, same states, bit for bit, whatever ran before.
+    that it can. Of the two quaternions of the gripper's orientation, the one nearer to that at the
+    start is given, so that it does not jump while the hand points down.
+
+    Same scene and actions, same states, bit for bit, whatever ran before.
 
     Args:
         picture_size: Width and height of what a policy sees; None: its observations have no
@@ -79,9 +83,10 @@ class MujocoWorld:
         self._home = self._arm.solve(
             np.array(arm().home_joints),
             np.array([home.x, home.y, home.z]),
-            upright(product(np.array(BASE_TURN), _POINTING_DOWN)),
+            _HOME_TURN,
         )
         self._joints, (self._target, self._target_turn) = self._home, self._arm.gripper(self._home)
+        self._painter: Painter | None = None
         self.scene: PickUpScene | None = None
 
     def start(self, scene: PickUpScene) -> State:
@@ -92,7 +97,7 @@ class MujocoWorld:
         if len(set(names)) < len(names):
             raise SceneError("an object stands on the table twice: each can be there once")
         self._model, self._data, self._contacts = self._engine(names)
-        self._painter: Painter | None = None
+        self._painter = None
         self._mujoco.mj_resetData(self._model, self._data)
         self._place_arm()
         self._check_over_table(poses)
@@ -113,7 +118,7 @@ class MujocoWorld:
         """Return what the policy sees now; see `world.Observation`."""
         scene = self._running()
         position, turn, opening = self._gripper()
-        base_turn = upright(product(inverse(np.array(BASE_TURN)), turn))
+        base_turn = upright(product(inverse(np.array(BASE_TURN)), turn), _POINTING_DOWN)
         in_base = _BASE.T @ (position - np.array(BASE_POSITION))
         state = np.array([*in_base, *base_turn, opening], np.float32)
         seen: dict[str, Any] = {"instruction": scene.instruction, "state": state}
@@ -237,7 +242,7 @@ class MujocoWorld:
         site, hand = self._data.site(GRIP_SITE), self._data.body("hand")
         count = len(self._home)
         opening = float(self._data.qpos[count] + self._data.qpos[count + 1])
-        return site.xpos.copy(), upright(hand.xquat.copy()), max(opening, 0.0)
+        return site.xpos.copy(), upright(hand.xquat, _HOME_TURN), max(opening, 0.0)
 
     def _state(self) -> State:
         assert self.scene is not None

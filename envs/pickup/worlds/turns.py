@@ -60,7 +60,7 @@ def matrix(turn: Sequence[float] | F64) -> F64:
     )
 
 
-def upright(turn: F64) -> F64:
-    """Return the same turn as a unit quaternion with w >= 0: one of its two signs."""
+def upright(turn: F64, near: Sequence[float] | F64 = (1.0, 0.0, 0.0, 0.0)) -> F64:
+    """Return the same turn as a unit quaternion: of its two signs the one nearer to `near`."""
     unit: F64 = turn / math.sqrt(float(turn @ turn))
-    return -unit if unit[0] < 0 else unit
+    return -unit if float(unit @ np.asarray(near)) < 0 else unit

@@ -103,7 +103,7 @@ def test_actions_are_in_the_base_frame_and_clipped(world):
     assert (x, y, z) == pytest.approx(
         (ROBOT[0] - after[0], ROBOT[1] - after[1], after[2]), abs=1e-6
     )
-    assert np.abs(turn) == pytest.approx([0, 0, 1, 0], abs=5e-3)
+    assert turn == pytest.approx([0, 0, 1, 0], abs=5e-3)
     assert opening == pytest.approx(0.09, abs=1e-3)
     assert seen["instruction"] == "pick apple"
     assert "image" not in seen
