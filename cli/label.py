@@ -81,8 +81,12 @@ def _print(found: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from ..reports.wording import plural
     from ..ui.label.labels import FLAGS
 
+    if found["unreadable"]:
+        rows = plural(found["unreadable"], "row")
+        typer.echo(f"passed over {rows} of labels.sqlite that cannot be read as a label", err=True)
     if not found["labels"]:
         typer.echo(f"no labels in {found['run']}: vlmfail label {found['run']}")
         return

@@ -144,13 +144,13 @@ class Evaluation(Generic[C]):
     """A candidate with its trials.
 
     Attributes:
-        candidate: The candidate.
+        candidate: The candidate; two evaluations are compared by its key.
         key: Its canonical key.
         new: The trials of this step.
         total: All trials so far, this step's included.
     """
 
-    candidate: C
+    candidate: C = field(compare=False)
     key: str
     new: Tally
     total: Tally

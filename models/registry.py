@@ -132,6 +132,10 @@ def identity(model: VLM | Policy) -> dict[str, Any]:
 
 
 def _as_model(found: Any, spec: str) -> VLM:
+    from .policies.registry import is_policy
+
+    if not isinstance(found, str) and is_policy(found):
+        raise UsageError(f"{spec!r} is a policy, which acts and answers no questions; {EXPECTED}")
     if inspect.isclass(found):
         if not callable(getattr(found, "answer", None)):
             raise UsageError(f"model {spec!r}: the class has no method `answer`; {EXPECTED}")

@@ -111,7 +111,7 @@ def test_unknown_option_is_told(env_id: str) -> None:
 @pytest.mark.parametrize("env_id", ASKED)
 @pytest.mark.parametrize("model", ["scripted", "vlmfail.models.policies.scripted:Scripted"])
 def test_a_policy_cannot_answer(env_id: str, model: str) -> None:
-    with pytest.raises(UsageError, match=r"reset|is a policy"):
+    with pytest.raises(UsageError, match="is a policy"):
         gym.make(env_id, model=model)
 
 

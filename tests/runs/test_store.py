@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sqlite3
 import subprocess
 import sys
 import time
@@ -191,3 +192,20 @@ def test_workers_end_with_a_killed_driver(tmp_path: Path) -> None:
     while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+def test_a_run_from_before_repeats_were_noted_is_read_and_continued(tmp_path: Path) -> None:
+    store = RunStore.create(tmp_path / "r", {"a": 1})
+    store.add(TrialRecord(Trial("k", 0, Outcome.PASS)), None)
+    store.close()
+    db = sqlite3.connect(tmp_path / "r" / "trials.sqlite")
+    db.execute("ALTER TABLE trials DROP COLUMN repeats")
+    db.commit()
+    db.close()
+    read = RunStore.open(tmp_path / "r")
+    assert [record.trial.repeats for record in read.records()] == [None]
+    read.close()
+    written = RunStore.open(tmp_path / "r", write=True)
+    written.add(TrialRecord(Trial("k", 1, Outcome.PASS, repeats=0)), None)
+    assert [record.trial.repeats for record in written.records()] == [None, 0]
+    written.close()
