@@ -67,6 +67,8 @@ class Body:
             self.low, self.high = mesh.bounds
         else:
             self.low = self.high = np.zeros(3, dtype=np.float32)
+        pairs = zip(self.low, self.high, strict=True)
+        self._corners = np.stack(np.meshgrid(*pairs, indexing="ij"), axis=-1).reshape(-1, 3)
 
     @property
     def empty(self) -> bool:
@@ -75,8 +77,7 @@ class Body:
 
     def corners(self) -> F32:
         """Return the corners `8 x 3` of the bounding box, m."""
-        pairs = zip(self.low, self.high, strict=True)
-        return np.stack(np.meshgrid(*pairs, indexing="ij"), axis=-1).reshape(-1, 3)
+        return self._corners
 
 
 def _kept_openness(mesh: Mesh, solid: Accelerator, reach: float) -> F32:

@@ -17,6 +17,9 @@ def axes(camera: Camera) -> tuple[F32, F32, F32]:
     forward = np.array([cy * cp, sy * cp, sp], dtype=np.float32)
     left = np.array([-sy, cy, 0.0], dtype=np.float32)
     up = np.array([-cy * sp, -sy * sp, cp], dtype=np.float32)
+    if camera.roll:
+        cr, sr = np.float32(np.cos(camera.roll)), np.float32(np.sin(camera.roll))
+        left, up = cr * left + sr * up, cr * up - sr * left
     return forward, left, up
 
 

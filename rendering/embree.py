@@ -55,6 +55,13 @@ class EmbreeRenderer:
         """Render a world; the index pass, visibility and extent of its probes come along."""
         return _Frame(world).rendering()
 
+    def pixels(self, world: World) -> npt.NDArray[np.uint8]:
+        """Return the pixels of a world, `height x width x 3`, and nothing else: no PNG, no passes.
+
+        They are those of `render_world`. For whoever looks at many small pictures in a row.
+        """
+        return _Frame(world).pixels()
+
 
 class _Frame:
     """One picture in the making."""
@@ -76,6 +83,22 @@ class _Frame:
 
     def rendering(self) -> Rendering:
         """Trace, shade, smooth, overlay, measure."""
+        directions, hits, index, base, veil, pixels = self._drawn()
+        return Rendering(
+            Picture.from_pixels(pixels),
+            visible=self._visible(base, directions, index, hits, veil),
+            index=self._shown(directions, index, hits).reshape(self._height, self._width),
+            extent=self._extent(directions, index),
+        )
+
+    def pixels(self) -> npt.NDArray[np.uint8]:
+        """Trace, shade, smooth, overlay."""
+        return self._drawn()[-1]
+
+    def _drawn(
+        self,
+    ) -> tuple[F32, Hits, npt.NDArray[np.int16], F32, F32 | None, npt.NDArray[np.uint8]]:
+        """Return rays, what they hit, whose it is, its colours, the rain, and the pixels."""
         height, width = self._height, self._width
         table = self._tracer.table
         directions = cameras.pixel_directions(self._world.camera)
@@ -102,12 +125,8 @@ class _Frame:
         if veil is not None:
             picture += veil[..., None] * (self._rain_colour() - picture)
         np.clip(picture, 0.0, 255.0, out=picture)
-        return Rendering(
-            Picture.from_pixels((picture + np.float32(0.5)).astype(np.uint8)),
-            visible=self._visible(base, directions, index, hits, veil),
-            index=self._shown(directions, index, hits).reshape(height, width),
-            extent=self._extent(directions, index),
-        )
+        pixels = (picture + np.float32(0.5)).astype(np.uint8)
+        return directions, hits, index, base, veil, pixels
 
     def _rain(self) -> F32 | None:
         atmosphere = self._world.atmosphere

@@ -52,6 +52,10 @@ class FaceTable(NamedTuple):
     def placed(self, owner: int, cosine: float, sine: float) -> FaceTable:
         """Return the table of the mesh turned about z, belonging to `owner`."""
         turn = np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]], np.float32)
+        return self.turned(owner, turn)
+
+    def turned(self, owner: int, turn: F32) -> FaceTable:
+        """Return the table of the mesh turned by a transposed matrix, belonging to `owner`."""
         normals = (self.normals.reshape(-1, 3) @ turn).reshape(-1, 9)
         return self._replace(normals=normals, owner=np.full_like(self.owner, owner))
 

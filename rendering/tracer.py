@@ -13,14 +13,16 @@ import numpy.typing as npt
 from .accelerator import FAR, Accelerator
 from .bodies import Body, object_body
 from .faces import FaceTable
-from .kernels.tracing import cull, take_nearer
+from .kernels.tracing import cull, cull_turned, take_nearer
 from .mesh import F32, Mesh
+from .turning import rotation
 from .world import Instance
 
 _MARGIN = 1e-3  # m: a flat box has no inside
 _ENDLESS = np.array([FAR], dtype=np.float32)
 _LAYERS = 3
 _STEP = 2e-3  # m
+_UPRIGHT = 11  # numbers in the frame of a body that is turned about z alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class _Placed:
         body: The body.
         number: From 1.
         first: Its first row in the table.
-        frame: As `cull` takes it.
+        frame: As `cull` takes it, or `cull_turned` where it is longer.
         box: Bounding box in the world, `2 x 3`, m.
     """
 
@@ -92,12 +94,18 @@ class Tracer:
         first = len(backdrop.table.owner)
         for number, instance in enumerate(objects, start=1):
             body = object_body(instance.mesh)
-            cosine, sine = math.cos(instance.yaw), math.sin(instance.yaw)
-            tables.append(body.table.placed(number, cosine, sine))
             place = np.array([instance.x, instance.y, instance.z])
-            turn = np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+            if instance.turn is None:
+                cosine, sine = math.cos(instance.yaw), math.sin(instance.yaw)
+                tables.append(body.table.placed(number, cosine, sine))
+                turn = np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+                way = np.array([cosine, sine])
+            else:
+                turn = rotation(instance.turn).T
+                tables.append(body.table.turned(number, turn.astype(np.float32)))
+                way = turn.ravel()
             corners = body.corners() @ turn + place
-            frame = np.array([*place, cosine, sine, *(body.low - _MARGIN), *(body.high + _MARGIN)])
+            frame = np.concatenate([place, way, body.low - _MARGIN, body.high + _MARGIN])
             box = np.stack([corners.min(axis=0), corners.max(axis=0)])
             if not body.empty:
                 self._placed.append(_Placed(body, number, first, frame, box))
@@ -159,7 +167,7 @@ class Tracer:
         for placed in self._placed:
             if placed.number in wanted:
                 reach = _ENDLESS if behind is None else behind
-                at, starts, rays = cull(origins, directions, reach, placed.frame)
+                at, starts, rays = _cull(origins, directions, reach, placed.frame)
                 rest = ~found[at]
                 at = at[rest]
                 faces = placed.body.solid if behind is None else placed.body.clear
@@ -193,7 +201,7 @@ class Tracer:
         directions: F32,
         hits: Hits,
     ) -> None:
-        at, starts, rays = cull(origins, directions, hits.distance, placed.frame)
+        at, starts, rays = _cull(origins, directions, hits.distance, placed.frame)
         found = accelerator.nearest(starts, rays, hits.distance[at])
         if found is not None:
             take_nearer(
@@ -281,7 +289,7 @@ class Tracer:
         )
         reach = _ENDLESS if limit is None else limit
         for placed in self._placed:
-            at, starts, rays = cull(origins, directions, reach, placed.frame)
+            at, starts, rays = _cull(origins, directions, reach, placed.frame)
             within = FAR if limit is None else limit[at]
             blocked[at] |= placed.body.solid.occluded(starts, rays, within)
         return blocked
@@ -294,7 +302,7 @@ class Tracer:
         """
         distance = np.full(len(directions), reach, dtype=np.float32)
         for placed in self._placed:
-            at, starts, rays = cull(origins, directions, distance, placed.frame)
+            at, starts, rays = _cull(origins, directions, distance, placed.frame)
             found = placed.body.solid.nearest(starts, rays, distance[at])
             if found is not None:
                 distance[at] = np.where(
@@ -302,6 +310,14 @@ class Tracer:
                 )
         close: F32 = 1.0 - distance * np.float32(1.0 / reach)
         return close
+
+
+def _cull(
+    origins: F32, directions: F32, reach: F32, frame: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.int64], F32, F32]:
+    """Return the rays that pass through a placed box, as seen from its frame."""
+    narrowed = cull if len(frame) == _UPRIGHT else cull_turned
+    return narrowed(origins, directions, reach, frame)
 
 
 _NOTHING = Body(Mesh.merge([]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .mesh import Mesh
+from .turning import turned
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class Instance:
         y: Leftward position, m.
         z: Height of the mesh's origin, m.
         yaw: Turn about z, radians, counter-clockwise seen from above.
+        turn: Any other orientation, unit quaternion (w, x, y, z); then `yaw` is not looked at.
     """
 
     name: str
@@ -26,10 +28,14 @@ class Instance:
     y: float
     z: float = 0.0
     yaw: float = 0.0
+    turn: tuple[float, float, float, float] | None = None
 
     def placed(self) -> Mesh:
         """Return the mesh in world coordinates."""
-        return self.mesh.transformed((self.x, self.y, self.z), yaw=self.yaw)
+        place = (self.x, self.y, self.z)
+        if self.turn is not None:
+            return turned(self.mesh, self.turn, place)
+        return self.mesh.transformed(place, yaw=self.yaw)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,7 @@ class Camera:
         pitch: Radians, positive looks up.
         hfov: Horizontal field of view, radians.
         width, height: Pixels.
+        roll: Radians about the viewing direction, positive leans the camera to its right.
     """
 
     x: float
@@ -52,6 +59,7 @@ class Camera:
     hfov: float = 1.0821  # 62 degrees
     width: int = 512
     height: int = 384
+    roll: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

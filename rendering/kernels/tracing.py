@@ -69,6 +69,71 @@ def cull(
 
 
 @kernel
+def cull_turned(
+    origins: F32, directions: F32, reach: F32, frame: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.int64], F32, F32]:
+    """Return what `cull` does for a frame that is turned in any way.
+
+    Args:
+        origins: `n x 3`, m, or `1 x 3` for one that all rays share.
+        directions: `n x 3`, unit length.
+        reach: `n`, length of the rays, m, or `1`.
+        frame: Place of the box's frame, its three axes in the world one after the other, then the
+            box's lowest and highest corner there: 18 numbers.
+
+    Returns:
+        The indices `m`, origins `m x 3` and directions `m x 3`.
+    """
+    n = len(directions)
+    index = np.empty(n, dtype=np.int64)
+    starts = np.empty((n, 3), dtype=np.float32)
+    rays = np.empty((n, 3), dtype=np.float32)
+    tx, ty, tz = frame[0], frame[1], frame[2]
+    ax, ay, az = frame[3], frame[4], frame[5]
+    bx, by, bz = frame[6], frame[7], frame[8]
+    cx, cy, cz = frame[9], frame[10], frame[11]
+    low_x, low_y, low_z = frame[12], frame[13], frame[14]
+    high_x, high_y, high_z = frame[15], frame[16], frame[17]
+    one_origin, one_reach = len(origins) == 1, len(reach) == 1
+    mx, my, mz = 0.5 * (low_x + high_x), 0.5 * (low_y + high_y), 0.5 * (low_z + high_z)
+    middle_x = tx + mx * ax + my * bx + mz * cx
+    middle_y = ty + mx * ay + my * by + mz * cy
+    middle_z = tz + mx * az + my * bz + mz * cz
+    wide, deep, tall = high_x - low_x, high_y - low_y, high_z - low_z
+    ball = 0.2501 * (wide * wide + deep * deep + tall * tall)
+    found = 0
+    for i in range(n):
+        o = 0 if one_origin else i
+        dx, dy, dz = float(directions[i, 0]), float(directions[i, 1]), float(directions[i, 2])
+        qx, qy, qz = middle_x - origins[o, 0], middle_y - origins[o, 1], middle_z - origins[o, 2]
+        along = qx * dx + qy * dy + qz * dz
+        beyond = qx * qx + qy * qy + qz * qz - ball
+        if beyond > 0.0 and (along < 0.0 or beyond > along * along):
+            continue
+        px, py, pz = origins[o, 0] - tx, origins[o, 1] - ty, origins[o, 2] - tz
+        ox, rx = ax * px + ay * py + az * pz, ax * dx + ay * dy + az * dz
+        oy, ry = bx * px + by * py + bz * pz, bx * dx + by * dy + bz * dz
+        oz, rz = cx * px + cy * py + cz * pz, cx * dx + cy * dy + cz * dz
+        near, far = 0.0, float(reach[0 if one_reach else i])
+        ix = 1.0 / (rx if rx != 0.0 else 1e-30)
+        iy = 1.0 / (ry if ry != 0.0 else 1e-30)
+        iz = 1.0 / (rz if rz != 0.0 else 1e-30)
+        a, b = (low_x - ox) * ix, (high_x - ox) * ix
+        near, far = max(near, min(a, b)), min(far, max(a, b))
+        a, b = (low_y - oy) * iy, (high_y - oy) * iy
+        near, far = max(near, min(a, b)), min(far, max(a, b))
+        a, b = (low_z - oz) * iz, (high_z - oz) * iz
+        near, far = max(near, min(a, b)), min(far, max(a, b))
+        if near > far:
+            continue
+        index[found] = i
+        starts[found, 0], starts[found, 1], starts[found, 2] = ox, oy, oz
+        rays[found, 0], rays[found, 1], rays[found, 2] = rx, ry, rz
+        found += 1
+    return index[:found], starts[:found], rays[:found]
+
+
+@kernel
 def take_nearer(
     index: npt.NDArray[np.int64],
     found: npt.NDArray[np.int32],
