@@ -11,9 +11,9 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from ..core import Renderer, Rendering, UsageError, derive_seed
+from ..core import Renderer, Rendering, Scene, UsageError, derive_seed
 from ..models.pictures.ledger import picture_metering
 from ..models.pictures.prompts import picture_prompt, wording
 from ..models.pictures.shelf import PICTURE, PictureReplies, Shelf, generated_folder
@@ -23,6 +23,7 @@ from ..models.pictures.sources import (
     PictureRequest,
     PictureSource,
     UndrawnPictureError,
+    implied_by,
     in_order,
     is_picture_spec,
     make_source,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ..models.pictures.checks import PictureCheck
 
 __all__ = [
+    "DescribesScenes",
     "GeneratedRenderer",
     "GeneratedRendering",
     "UndrawnPictureError",
@@ -44,13 +46,34 @@ __all__ = [
 
 is_generated = is_picture_spec
 
+C_contra = TypeVar("C_contra", contravariant=True)
+
+
+@runtime_checkable
+class DescribesScenes(Protocol[C_contra]):
+    """A domain whose question and right answer hang on the candidate alone.
+
+    Its trials with generated pictures sample no scene: nothing that is placed nowhere can stand
+    in the way of a picture that exists.
+    """
+
+    def describe_scene(self, candidate: C_contra) -> Scene:
+        """Return a candidate's scene without places, for the domain's `question` and `truth`.
+
+        Its `record` says what is known of the candidate alone. It may have ``absent``: ids of
+        concepts that would change the right answer if a picture showed them, which a check looks
+        for.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class GeneratedRendering(Rendering):
     """A `Rendering` with how its picture came about. ``visible`` is None: nobody can tell.
 
     Attributes:
-        record: Prompt, seed, source, check and cost as JSON values, for the trial's record.
+        record: Source, check and cost as JSON values, for the trial's record, and the prompt and
+            the seed where the source uses them.
     """
 
     record: Mapping[str, Any] = field(default_factory=dict, compare=False)
@@ -102,14 +125,20 @@ class GeneratedRenderer:
 
     def identity(self) -> dict[str, Any]:
         """Return what decides the pictures, as JSON values, for a run's record."""
+        words: dict[str, Any] = {}
+        if self._prompted:
+            words = {"prompt": wording().version, "style": wording().style(self.domain).style}
         return {
             "name": self.name,
             "source": {"prefix": self.spec.prefix, **self.source.identity()},
-            "prompt": wording().version,
-            "style": wording().style(self.domain).style,
+            **words,
             "tries": self.spec.tries,
             "check": None if self.check is None else self.check.identity(),
         }
+
+    @property
+    def _prompted(self) -> bool:
+        return bool(getattr(self.source, "prompted", True))
 
     def cancel(self) -> None:
         """End the requests in flight."""
@@ -138,10 +167,16 @@ class GeneratedRenderer:
             )
         text = json.dumps(scene.record(), sort_keys=True, default=str)
         seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
-        return self.render_trial(candidate, run_seed=seed, trial=0)
+        absent = getattr(scene, "absent", ())
+        return self.render_trial(candidate, run_seed=seed, trial=0, absent=absent)
 
     def render_trial(
-        self, candidate: Iterable[str], *, run_seed: int, trial: int
+        self,
+        candidate: Iterable[str],
+        *,
+        run_seed: int,
+        trial: int,
+        absent: Iterable[str] = (),
     ) -> GeneratedRendering:
         """Return the picture of one trial.
 
@@ -149,6 +184,8 @@ class GeneratedRenderer:
             candidate: Ids of its concepts.
             run_seed: The run's seed.
             trial: The trial's index for this candidate, from 0.
+            absent: Ids of concepts that would change the right answer: with a check, a picture
+                that shows one does not pass.
 
         Raises:
             UndrawnPictureError: There is none, after all tries; its ``record`` says what was
@@ -156,35 +193,35 @@ class GeneratedRenderer:
             ModelFault: No picture at all can be drawn.
             CapReachedError: A cap forbids the request.
         """
-        ids = in_order(candidate, self.catalogue)
+        ids = in_order(set(candidate) - implied_by(self.catalogue), self.catalogue)
+        unwanted = () if self.check is None else in_order(absent, self.catalogue)
         prompt = picture_prompt(frozenset(ids), self.catalogue, self.domain)
         key = "+".join(ids)
-        place = self._place(key, prompt, run_seed, trial)
+        place = self._place(key, prompt, run_seed, trial, unwanted)
         found = self._kept(place)
         if found is not None:
             return found
         failed: list[dict[str, Any]] = []
-        record: dict[str, Any] = {
-            "renderer": self.name,
-            "prompt": prompt,
-            "prompt_version": wording().version,
-        }
+        record: dict[str, Any] = {"renderer": self.name}
+        if self._prompted:
+            record |= {"prompt": prompt, "prompt_version": wording().version}
         with picture_metering() as ledger:
             tries = self.spec.tries if self.source.varies else 1
             for attempt in range(tries):
                 seed = derive_seed(run_seed, f"picture/{key}/{trial}/{attempt}")
+                sown = {"seed": seed} if self.source.varies else {}
                 request = PictureRequest(ids, prompt, seed, run_seed, trial)
                 try:
-                    drawn, checked = self._one(request)
+                    drawn, checked = self._one(request, unwanted)
                 except UndrawnPictureError as error:
-                    failed.append({"seed": seed, "problem": str(error), **error.record})
+                    failed.append({**sown, "problem": str(error), **error.record})
                     if error.again and attempt + 1 < tries:
                         continue
                     record = {**record, "failed": failed, "spent": ledger.record()}
                     raise UndrawnPictureError(str(error), record=record) from error
                 record = {
                     **record,
-                    "seed": seed,
+                    **sown,
                     "source": dict(drawn.record),
                     **({"check": checked} if checked is not None else {}),
                     **({"failed": failed} if failed else {}),
@@ -195,10 +232,13 @@ class GeneratedRenderer:
 
     # A refusal may not come twice: only the trial itself tells which of its tries was shown.
 
-    def _place(self, key: str, prompt: str, run_seed: int, trial: int) -> str:
-        text = json.dumps(
-            ["trial", self.identity(), key, prompt, run_seed, trial], sort_keys=True, default=str
-        )
+    def _place(
+        self, key: str, prompt: str, run_seed: int, trial: int, unwanted: tuple[str, ...]
+    ) -> str:
+        parts = ["trial", self.identity(), key, prompt, run_seed, trial]
+        if unwanted:
+            parts.append(unwanted)
+        text = json.dumps(parts, sort_keys=True, default=str)
         return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
     def _kept(self, place: str) -> GeneratedRendering | None:
@@ -219,11 +259,13 @@ class GeneratedRenderer:
             self._trials.put(place, {PICTURE: named, "record": dict(rendering.record)})
         return rendering
 
-    def _one(self, request: PictureRequest) -> tuple[DrawnPicture, dict[str, Any] | None]:
+    def _one(
+        self, request: PictureRequest, unwanted: tuple[str, ...]
+    ) -> tuple[DrawnPicture, dict[str, Any] | None]:
         drawn = self.source.draw(request)
         if self.check is None:
             return drawn, None
-        verdict = self.check.verdict(drawn.picture, request.candidate)
+        verdict = self.check.verdict(drawn.picture, request.candidate, unwanted)
         if verdict.problem is not None:
             raise UndrawnPictureError(
                 verdict.problem,
@@ -270,7 +312,8 @@ def draw(
 ) -> tuple[Rendering, Mapping[str, Any] | None]:
     """Return a trial's rendering, and how its picture was generated if it was.
 
-    Renderers of scenes get the scene, those of concept sets the set, the run's seed and the trial.
+    Renderers of scenes get the scene, those of concept sets the set, the run's seed and the trial,
+    and the scene's ``absent`` concepts if it names any.
 
     Raises:
         UndrawnPictureError: A picture model drew none: the trial is an invalid scene, and no
@@ -278,7 +321,9 @@ def draw(
     """
     if not isinstance(renderer, GeneratedRenderer):
         return renderer.render(scene), None
-    rendering = renderer.render_trial(candidate, run_seed=run_seed, trial=trial)
+    rendering = renderer.render_trial(
+        candidate, run_seed=run_seed, trial=trial, absent=getattr(scene, "absent", ())
+    )
     return rendering, rendering.record
 
 

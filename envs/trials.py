@@ -29,7 +29,7 @@ from ..core import (
 )
 from ..core.seeding import trial_sequence
 from ..models.spending import Ledger, metering
-from .generated import UndrawnPictureError, draw
+from .generated import DescribesScenes, GeneratedRenderer, UndrawnPictureError, draw
 from .recognition import RECORD, marks_record
 
 C = TypeVar("C")
@@ -76,15 +76,20 @@ def prepare_trial(
 
     A scene whose objects cannot be placed or whose deciding object cannot be seen is drawn
     again, `domain.attempts` times at most; then the trial is an invalid scene: counted, never
-    put to the model, never a failure.
+    put to the model, never a failure. For a generated picture a domain that can do without
+    places samples none.
     """
     key = domain.space.key(candidate)
     start = time.perf_counter()
     problem = ""
-    for attempt in range(domain.attempts):
+    describe = None
+    if isinstance(domain, DescribesScenes) and isinstance(renderer, GeneratedRenderer):
+        describe = domain.describe_scene
+    attempts = domain.attempts if describe is None else 1
+    for attempt in range(attempts):
         rng = trial_rng(run_seed, key, index, Stream.SCENE, attempt)
         try:
-            scene = domain.sample_scene(candidate, rng)
+            scene = domain.sample_scene(candidate, rng) if describe is None else describe(candidate)
         except SceneError as error:
             problem = str(error)
             continue
@@ -95,7 +100,11 @@ def prepare_trial(
             return PreparedTrial(
                 key,
                 index,
-                scene={"attempts": attempt + 1, "generated": error.record},
+                scene={
+                    **_known(domain, candidate),
+                    **({"attempts": attempt + 1} if describe is None else {}),
+                    "generated": error.record,
+                },
                 note=str(error),
                 seconds=time.perf_counter() - start,
             )
@@ -106,9 +115,7 @@ def prepare_trial(
         order = trial_rng(run_seed, key, index, Stream.ORDER)
         record = {
             **scene.record(),
-            "attempts": attempt + 1,
-            "visible_pixels": None if rendering.visible is None else dict(rendering.visible),
-            "visible_share": _visible_share(rendering),
+            **(_tried(attempt + 1, rendering) if describe is None else {}),
             "truth_reason": truth.reason,
             **({} if generated is None else {"generated": generated}),
         }
@@ -124,7 +131,7 @@ def prepare_trial(
     return PreparedTrial(
         key,
         index,
-        scene={"attempts": domain.attempts},
+        scene={**_known(domain, candidate), "attempts": attempts},
         note=problem,
         seconds=time.perf_counter() - start,
     )
@@ -137,6 +144,26 @@ def _asked(domain: Domain[C], candidate: C, scene: Any) -> Question:
     if statements is None:
         return question
     return replace(question, recognition=statements.of(candidate))
+
+
+def _known(domain: Domain[C], candidate: C) -> dict[str, Any]:
+    """Return what a domain knows of a candidate whatever its scene, for one that has no picture."""
+    if not isinstance(domain, DescribesScenes):
+        return {}
+    scene = domain.describe_scene(candidate)
+    try:
+        reason = {"truth_reason": domain.truth(scene).reason}
+    except SceneError:  # an invalid set, about which there is nothing to ask
+        reason = {}
+    return {**scene.record(), **reason}
+
+
+def _tried(attempts: int, rendering: Rendering) -> dict[str, Any]:
+    return {
+        "attempts": attempts,
+        "visible_pixels": None if rendering.visible is None else dict(rendering.visible),
+        "visible_share": _visible_share(rendering),
+    }
 
 
 def _visible_share(rendering: Rendering) -> dict[str, float] | None:

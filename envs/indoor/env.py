@@ -43,11 +43,13 @@ class IndoorEnv(FailureEnv):
     nothing; `info["reason"]` says which.
 
     ## Arguments
-    `max_size` (5): largest set. `data` (packaged): a folder with any of `catalogue.json`,
-    `rules.json` and `questions.json` that replace the packaged ones. All of
+    `max_size` (5): largest set. `recognition` (False): ask before the question, in the same
+    prompt, two true/false statements about each concept of the scene (appendix G); the marks are
+    recorded and decide nothing. `data` (packaged): a folder with any of `catalogue.json`,
+    `rules.json`, `questions.json` and `recognition.json` that replace the packaged ones. All of
     `vlmfail.envs.options.EnvOptions`: `model`, `trials`, `budget`, `renderer` (`embree`, a picture
-    model, a folder of pictures), `workers`, `concurrency`, `count_as_fail`, `recognition`,
-    `max_requests`, `max_total_tokens`, `max_dollars`, `lifetime_budget`, `render_mode`.
+    model, a folder of pictures), `workers`, `concurrency`, `count_as_fail`, `max_requests`,
+    `max_total_tokens`, `max_dollars`, `lifetime_budget`, `render_mode`.
 
     ## Version History
     v0: first version.

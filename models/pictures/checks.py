@@ -1,4 +1,7 @@
-"""Whether a picture shows what it should: any model says true or false of each concept."""
+"""Whether a picture shows what it should: any model says true or false of each concept.
+
+Where a stray thing would change the right answer, it is asked about too and must not be seen.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +37,25 @@ class Verdict:
         marks: By concept: seen, not seen, or None when the model did not say.
         reply: The model's words, bounded.
         cached: Whether they were kept from an earlier check.
+        absent: Those of the concepts that must not be seen.
     """
 
     marks: Mapping[str, bool | None]
     reply: str = ""
     cached: bool = False
+    absent: tuple[str, ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The concepts that the model does not see."""
-        return tuple(name for name, mark in self.marks.items() if mark is False)
+        """The concepts that should be there and that the model does not see."""
+        return tuple(
+            name for name, mark in self.marks.items() if mark is False and name not in self.absent
+        )
+
+    @property
+    def stray(self) -> tuple[str, ...]:
+        """The concepts that must not be there and that the model sees."""
+        return tuple(name for name in self.absent if self.marks[name])
 
     @property
     def unsaid(self) -> tuple[str, ...]:
@@ -55,6 +67,10 @@ class Verdict:
         """Why the picture does not pass, or None when it does."""
         if self.missing:
             return f"the checking model does not see {', '.join(self.missing)}"
+        if self.stray:
+            return (
+                f"the checking model sees {', '.join(self.stray)}, which the right answer rules out"
+            )
         if self.unsaid:
             return f"the checking model does not say whether it sees {', '.join(self.unsaid)}"
         return None
@@ -65,6 +81,7 @@ class Verdict:
             "version": wording().check.version,
             "marks": dict(self.marks),
             "missing": list(self.missing),
+            "stray": list(self.stray),
             "reply": self.reply,
             "cached": self.cached,
         }
@@ -105,23 +122,32 @@ class PictureCheck:
         ]
         return "\n".join([words.intro, "", *statements, "", words.reply_format])
 
-    def verdict(self, picture: Picture, concepts: Sequence[str]) -> Verdict:
-        """Return which of `concepts` the model sees.
+    def verdict(
+        self, picture: Picture, concepts: Sequence[str], absent: Sequence[str] = ()
+    ) -> Verdict:
+        """Return which of the concepts the model sees.
+
+        Args:
+            picture: The picture.
+            concepts: What it should show.
+            absent: What it must not show.
 
         Raises:
             UndrawnPictureError: The model gave no reply that says anything.
             ModelFault: It cannot be asked at all.
             CapReachedError: A cap forbids the request.
         """
-        prompt = self.prompt(concepts)
+        unwanted = tuple(name for name in absent if name not in concepts)
+        asked = (*concepts, *unwanted)
+        prompt = self.prompt(asked)
         text = json.dumps(["check", self.identity(), prompt, picture.sha256], sort_keys=True)
         key = hashlib.sha256(text.encode()).hexdigest()
         hit = self.replies.wait_or_claim(key, LONGEST)
         if hit is not None and isinstance(hit.raw.get("said"), str):
-            return self._read(str(hit.raw["said"]), "stop", concepts, cached=True)
+            return self._read(str(hit.raw["said"]), "stop", asked, unwanted, cached=True)
         try:
             said, reason = self._ask(picture, prompt)
-            verdict = self._read(said, reason, concepts)
+            verdict = self._read(said, reason, asked, unwanted)
             if not verdict.unsaid:
                 self.replies.put(key, {"said": said})
             return verdict
@@ -154,7 +180,14 @@ class PictureCheck:
         return reply.text[:LONGEST_ANSWER], reply.finish_reason
 
     @staticmethod
-    def _read(said: str, reason: str, concepts: Sequence[str], *, cached: bool = False) -> Verdict:
-        parsed = parse_statements(said, len(concepts), reason)
-        marks = dict(zip(concepts, parsed.marks, strict=True))
-        return Verdict(marks, said[:LONGEST_REPLY], cached)
+    def _read(
+        said: str,
+        reason: str,
+        asked: Sequence[str],
+        unwanted: tuple[str, ...],
+        *,
+        cached: bool = False,
+    ) -> Verdict:
+        parsed = parse_statements(said, len(asked), reason)
+        marks = dict(zip(asked, parsed.marks, strict=True))
+        return Verdict(marks, said[:LONGEST_REPLY], cached, unwanted)

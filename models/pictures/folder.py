@@ -17,7 +17,13 @@ import numpy as np
 from ...core import Picture, UsageError, VLMFailError
 from ...core.seeding import key_words
 from ..specs import shown
-from .sources import DescribedCatalogue, DrawnPicture, PictureRequest, UndrawnPictureError
+from .sources import (
+    DescribedCatalogue,
+    DrawnPicture,
+    PictureRequest,
+    UndrawnPictureError,
+    implied_by,
+)
 from .specs import PictureSpec
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
@@ -33,16 +39,18 @@ MOST_PICTURES = 100_000
 class FolderPictures:
     """Pictures of a folder (`PictureSource`).
 
-    ``PATH/rain+night/*.png`` holds the pictures of the set {rain, night}, its ids in any order;
-    ``pictures.json`` (``[{"concepts": ["rain", "night"], "file": "a.jpg"}]``) or ``pictures.csv``
-    (columns ``concepts``, ids joined by ``+``, and ``file``) says the same of files anywhere
-    below PATH. The trials of a set take its pictures in an order of the run's seed, each once
-    before any comes twice.
+    ``PATH/rain+night/*.png`` holds the pictures of the set {rain, night}, its ids in any order,
+    with or without what every picture shows; ``pictures.json``
+    (``[{"concepts": ["rain", "night"], "file": "a.jpg"}]``) or ``pictures.csv`` (columns
+    ``concepts``, ids joined by ``+``, and ``file``) says the same of files anywhere below PATH.
+    The trials of a set take its pictures in an order of the run's seed, each once before any
+    comes twice.
     """
 
     metered = False
     priced = True
     varies = False
+    prompted = False
 
     def __init__(self, spec: PictureSpec, catalogue: DescribedCatalogue) -> None:
         """Read the index and every picture once, so that a bad one is told before the run.
@@ -58,7 +66,7 @@ class FolderPictures:
                 f"renderer {spec.shown}: there is no folder {shown(self.root)}: it holds a folder "
                 "a concept set, named by its ids joined by '+', or a pictures.json"
             )
-        ids = tuple(concept.id for concept in catalogue.concepts)
+        ids = _Ids(catalogue)
         self.pictures: dict[str, tuple[Path, ...]] = {}
         found: dict[str, list[Path]] = {}
         for key, path in self._listed(ids):
@@ -69,7 +77,7 @@ class FolderPictures:
         if not number:
             raise UsageError(
                 f"renderer {spec.shown}: {shown(self.root)} holds no pictures of concept sets: "
-                f"expected {'+'.join(ids[:2])}/*.png (.jpg, .webp), or a pictures.json"
+                f"expected {'+'.join(ids.examples)}/*.png (.jpg, .webp), or a pictures.json"
             )
         if number > MOST_PICTURES:
             raise UsageError(
@@ -117,7 +125,7 @@ class FolderPictures:
 
     # -- what there is --------------------------------------------------------------------------
 
-    def _listed(self, ids: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
+    def _listed(self, ids: _Ids) -> Iterator[tuple[str, Path]]:
         indices = [self.root / name for name in INDICES if (self.root / name).exists()]
         if len(indices) > 1:
             raise UsageError(f"{shown(self.root)} holds both {' and '.join(INDICES)}: leave one")
@@ -127,31 +135,52 @@ class FolderPictures:
         for folder in sorted(self.root.iterdir()):
             if folder.name.startswith(".") or not folder.is_dir():
                 continue
-            key = _key(folder.name.split("+"), ids, f"the folder {shown(folder)}")
+            key = ids.key(folder.name.split("+"), f"the folder {shown(folder)}")
             for path in sorted(folder.iterdir()):
                 if path.suffix.lower() in SUFFIXES and not path.name.startswith("."):
                     yield key, path
 
 
-def _key(words: list[str], ids: tuple[str, ...], where: str) -> str:
-    """Return the key of a set.
+class _Ids:
+    """The ids of a catalogue, and the keys of sets that are written with them."""
 
-    Raises:
-        UsageError: For an id that is unknown or stands twice.
-    """
-    import difflib
+    def __init__(self, catalogue: DescribedCatalogue) -> None:
+        self.all = tuple(concept.id for concept in catalogue.concepts)
+        implied = implied_by(catalogue)
+        self.free = tuple(name for name in self.all if name not in implied)
 
-    for word in words:
-        if word not in ids:
-            close = difflib.get_close_matches(word, ids, n=1)
-            hint = f"did you mean {close[0]}?" if close else "see `vlmfail list --concepts`"
-            raise UsageError(f"{where} names a concept {shown(word, 60)} that is unknown: {hint}")
-    if len(set(words)) != len(words):
-        raise UsageError(f"{where} names a concept twice")
-    return "+".join(name for name in ids if name in words)
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """Two ids for a message to show."""
+        return self.free[:2]
+
+    def key(self, words: list[str], where: str) -> str:
+        """Return the key of a set, which holds no implied concept.
+
+        Raises:
+            UsageError: For an id that is unknown or stands twice, and for implied ones alone.
+        """
+        import difflib
+
+        for word in words:
+            if word not in self.all:
+                close = difflib.get_close_matches(word, self.all, n=1)
+                hint = f"did you mean {close[0]}?" if close else "see `vlmfail list --concepts`"
+                raise UsageError(
+                    f"{where} names a concept {shown(word, 60)} that is unknown: {hint}"
+                )
+        if len(set(words)) != len(words):
+            raise UsageError(f"{where} names a concept twice")
+        key = "+".join(name for name in self.free if name in words)
+        if not key:
+            raise UsageError(
+                f"{where} names {'+'.join(words)} alone, which every picture shows: "
+                f"name what it shows besides, e.g. {self.examples[0]}"
+            )
+        return key
 
 
-def _indexed(index: Path, ids: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
+def _indexed(index: Path, ids: _Ids) -> Iterator[tuple[str, Path]]:
     """Yield (set's key, file) of an index, whose files lie below its folder."""
     for number, row in enumerate(_rows(index), 1):
         where = f"{shown(index)}, entry {number},"
@@ -163,7 +192,7 @@ def _indexed(index: Path, ids: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
             or not concepts
             or not all(isinstance(word, str) for word in concepts)
         ):
-            raise UsageError(f"{where} has no concepts: expected ids, e.g. {list(ids[:2])}")
+            raise UsageError(f"{where} has no concepts: expected ids, e.g. {list(ids.examples)}")
         if not isinstance(file, str) or not file.strip():
             raise UsageError(f"{where} has no file: expected a path such as 'a.png'")
         path = Path(file)
@@ -173,7 +202,7 @@ def _indexed(index: Path, ids: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
             )
         if path.suffix.lower() not in SUFFIXES:
             raise UsageError(f"{where} names {shown(file)}: expected {', '.join(SUFFIXES)}")
-        yield _key([word.strip() for word in concepts], ids, where), index.parent / path
+        yield ids.key([word.strip() for word in concepts], where), index.parent / path
 
 
 def _rows(index: Path) -> list[dict[str, Any]]:

@@ -47,12 +47,17 @@ class DescribedCatalogue(Protocol):
         ...
 
 
+def implied_by(catalogue: DescribedCatalogue) -> frozenset[str]:
+    """Return the ids that every picture shows and no set holds; a catalogue need not name any."""
+    return frozenset(getattr(catalogue, "implied", ()))
+
+
 @dataclass(frozen=True, slots=True)
 class PictureRequest:
     """What one picture is to show.
 
     Attributes:
-        candidate: Ids in catalogue order.
+        candidate: Ids in catalogue order, without the implied ones.
         prompt: The whole text for a picture model.
         seed: The picture's own seed, 32 bits: of the candidate, the run's seed, the trial and the
             try.
@@ -109,10 +114,13 @@ class UndrawnPictureError(SceneError):
 class PictureSource(Protocol):
     """Draws pictures. Thread-safe.
 
+    It may have ``prompted = False`` when it does not read the prompt; records then keep none.
+
     Attributes:
         metered: Whether it sends requests, which count on the ledger of `spending.metering`.
         priced: Whether what it costs is known; what runs here costs nothing.
-        varies: Whether another seed brings another picture.
+        varies: Whether another seed brings another picture; of one that does not vary, records
+            keep no seed.
     """
 
     metered: bool

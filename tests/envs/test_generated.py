@@ -50,6 +50,12 @@ def no_cat(images, prompt, *, seed):
     return "\\n".join(f"{i}. {'cat' not in s}" for i, s in enumerate(statements, 1))
 
 
+def no_knife_at_times(images, prompt, *, seed):
+    odd = images[0].pixels[0, 0, 0] % 2 == 1
+    statements = [line for line in prompt.splitlines() if "The picture shows" in line]
+    return "\\n".join(f"{i}. {'knife' not in s or odd}" for i, s in enumerate(statements, 1))
+
+
 def some(images, prompt, *, seed):
     sees = images[0].pixels[0, 0, 0] % 2 == 0
     return "\\n".join(f"{i}. {sees}" for i in range(1, 1 + prompt.count("The picture shows")))
@@ -265,3 +271,35 @@ def test_an_undrawn_picture_crosses_processes():
 
 def test_a_spec_is_its_name():
     assert parse_picture_spec("folder:x?check=tiny-vlm").text == "folder:x?check=tiny-vlm"
+
+
+def test_a_stray_thing_is_looked_for_and_the_next_seed_may_be_without():
+    scene = Scene(frozenset({"cat"}))
+    scene.absent = ("knife",)  # type: ignore[attr-defined]
+    with PictureServer(PictureAnswer()) as server:
+        unchecked, _ = draw(made(server), scene, {"cat"}, run_seed=0, trial=0)
+        assert server.count == 1
+        renderer = made(server, "?check=see.py:no_knife_at_times&tries=10")
+        rendering, generated = draw(renderer, scene, {"cat"}, run_seed=0, trial=0)
+        assert renderer.render(scene).picture.pixels[0, 0, 0] % 2 == 0
+        assert generated is not None
+        assert generated["check"]["marks"] == {"cat": True, "knife": False}
+        assert rendering.picture.pixels[0, 0, 0] % 2 == 0
+        for tried in generated.get("failed", []):
+            assert tried["check"]["stray"] == ["knife"]
+        other = renderer.render_trial({"cat"}, run_seed=0, trial=0)
+        assert other.record["check"]["marks"] == {"cat": True}, "kept by what was looked for"
+    assert unchecked.picture
+
+
+def test_what_every_picture_shows_is_no_part_of_what_is_asked_for():
+    class Implying(Catalogue):
+        implied = ("kitchen",)
+
+    with PictureServer(PictureAnswer()) as server:
+        spec = f"openai-image:m@{server.url}/v1?check=see.py:all_seen"
+        renderer = generated_renderer(spec, Implying(), domain="indoor")
+        one = renderer.render_trial({"cat"}, run_seed=0, trial=0)
+        two = renderer.render_trial({"cat", "kitchen"}, run_seed=0, trial=0)
+    assert one.picture == two.picture
+    assert two.record["check"]["marks"] == {"cat": True}

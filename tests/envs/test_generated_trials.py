@@ -10,13 +10,15 @@ import pytest
 from vlmfail import search
 from vlmfail.analysis.summary import summarise
 from vlmfail.core import ModelFault, RunFolderError, UsageError
-from vlmfail.testing.picture_provider import Failed, PictureAnswer, PictureServer
+from vlmfail.envs.registry import make_domain
+from vlmfail.envs.trials import prepare_trial
+from vlmfail.testing.picture_provider import Failed, PictureAnswer, PictureServer, noise_png
 
 pytest.importorskip("openai")
 
 WORLD = """
 from dataclasses import dataclass
-from vlmfail.core import Option, Question, Truth
+from vlmfail.core import Option, Question, SceneError, Truth
 from vlmfail.envs.concept_sets import ConceptSetSpace
 from vlmfail.envs.generated import generated_renderer
 
@@ -65,8 +67,31 @@ class Small:
         return generated_renderer(name, Catalogue(), domain=self.name)
 
 
+class Known:
+    def __init__(self, candidate):
+        self.candidate = candidate
+        self.absent = ("dog",) if candidate == {"cat"} else ()
+
+    def record(self):
+        return {"match": {"rule": "A1"}}
+
+
+class Told(Small):
+    attempts = 3
+
+    def sample_scene(self, candidate, rng):
+        raise SceneError("the cup found no place")
+
+    def describe_scene(self, candidate):
+        return Known(frozenset(candidate))
+
+
 def go(images, prompt, *, seed):
     return "ANSWER: A"
+
+
+def sees_all(images, prompt, *, seed):
+    return "\\n".join(f"{i}. True" for i in range(1, 1 + prompt.count("The picture shows")))
 """
 
 
@@ -141,8 +166,6 @@ def test_a_wrong_key_ends_the_run_and_what_is_stored_stays():
 
 
 def test_a_run_is_not_continued_with_other_pictures(tmp_path):
-    from vlmfail.testing.picture_provider import noise_png
-
     (tmp_path / "mine" / "cat").mkdir(parents=True)
     (tmp_path / "mine" / "cat" / "a.png").write_bytes(noise_png("a"))
     settings = {"model": "world.py:go", "budget": 2, "trials": 1, "renderer": "folder:mine"}
@@ -150,3 +173,86 @@ def test_a_run_is_not_continued_with_other_pictures(tmp_path):
     (tmp_path / "mine" / "cat" / "b.png").write_bytes(noise_png("b"))
     with pytest.raises(RunFolderError, match="renderer_identity"):
         search("world.py:Small", "random", out="a", **settings)
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """A folder with a picture each of a cat, of a dog, and of both."""
+    for name in ("cat", "dog", "cat+dog"):
+        (tmp_path / "mine" / name).mkdir(parents=True)
+        (tmp_path / "mine" / name / "a.png").write_bytes(noise_png(name))
+    return tmp_path / "mine"
+
+
+def prepared(name, renderer, *concepts):
+    domain = make_domain(f"world.py:{name}")
+    return prepare_trial(domain, domain.make_renderer(renderer), frozenset(concepts), 0, 0)
+
+
+def test_where_the_answer_hangs_on_the_set_alone_nothing_is_staged(mine):
+    trial = prepared("Told", "folder:mine", "dog")
+    assert trial.note == ""
+    assert trial.picture is not None
+    assert trial.truth.expected == "stop"
+    assert set(trial.scene) == {"match", "truth_reason", "generated"}
+    assert trial.scene["truth_reason"] == "by the rule"
+
+
+def test_a_domain_of_measured_scenes_records_the_scene_that_decided(mine):
+    trial = prepared("Small", "folder:mine", "dog")
+    assert trial.scene["concepts"] == ["dog"]
+    assert trial.scene["attempts"] == 1
+
+
+def test_what_is_known_of_an_invalid_scene_is_in_its_record(mine):
+    trial = prepared("Told", "folder:mine", "cup")
+    assert trial.picture is None
+    assert "no picture of cup" in trial.note
+    assert set(trial.scene) == {"match", "truth_reason", "generated"}
+    unknown = prepared("Small", "folder:mine", "cup")
+    assert set(unknown.scene) == {"attempts", "generated"}
+
+
+def test_a_photograph_has_neither_prompt_nor_seed(mine):
+    for concepts in (("dog",), ("cup",)):
+        generated = prepared("Told", "folder:mine", *concepts).scene["generated"]
+        said = json.dumps(generated)
+        assert "prompt" not in said
+        assert "seed" not in said
+        assert "There is" not in said
+    identity = make_domain("world.py:Told").make_renderer("folder:mine").identity()
+    assert "prompt" not in identity
+    assert "style" not in identity
+
+
+def test_a_check_looks_for_what_would_change_the_answer(mine):
+    checked = "folder:mine?check=world.py:sees_all"
+    stray = prepared("Told", checked, "cat")
+    assert stray.picture is None
+    assert "sees dog" in stray.note
+    assert stray.scene["match"] == {"rule": "A1"}
+    assert stray.scene["generated"]["failed"][0]["check"]["stray"] == ["dog"]
+    both = prepared("Told", checked, "cat", "dog")
+    assert both.scene["generated"]["check"]["marks"] == {"cat": True, "dog": True}
+
+
+def test_the_label_page_shows_no_prompt_of_a_photograph(mine):
+    pytest.importorskip("starlette")
+    pytest.importorskip("httpx")
+    from starlette.testclient import TestClient
+
+    from vlmfail.ui.label.server import make_label_app
+
+    with PictureServer(PictureAnswer()) as server:
+        runs = {
+            "drawn": run(server, "a", budget=1, trials=1),
+            "mine": search("world.py:Small", "random", model="world.py:go", budget=1, trials=1,
+                           renderer="folder:mine", out="b"),
+        }  # fmt: skip
+    shown = {}
+    for name, found in runs.items():
+        app = make_label_app(found, list(found.records)[-1:], "ann")
+        page = TestClient(app, base_url="http://127.0.0.1").get("/trial/1")
+        assert page.status_code == 200
+        shown[name] = "Picture prompt" in page.text
+    assert shown == {"drawn": True, "mine": False}

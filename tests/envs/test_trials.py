@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from vlmfail.core import Rendering
+from vlmfail.core import Rendering, SceneError
 from vlmfail.envs.driving.domain import DrivingDomain
-from vlmfail.envs.trials import prepare_trial
-from vlmfail.testing.toy import ToyDomain, ToyRenderer
+from vlmfail.envs.trials import ask_model, prepare_trial
+from vlmfail.testing.toy import ToyDomain, ToyModel, ToyRenderer, ToyScene
 
 SEEN = {"dog": 30, "cat": 0, "tiny": 0, "red": 5}
 
@@ -55,3 +55,44 @@ def test_each_named_object_of_a_driving_scene_has_a_share():
     assert set(share) == candidate
     assert share["obstruction_near"] > 0.9
     assert all(0.0 <= value <= 1.0 for value in share.values())
+
+
+class Nowhere(ToyDomain):
+    """A toy world in which nothing ever finds a place."""
+
+    def sample_scene(self, candidate: Any, rng: Any) -> Any:
+        raise SceneError("the dog found no place")
+
+
+class Told(Nowhere):
+    """The same, which knows its answer all the same."""
+
+    def describe_scene(self, candidate: Any) -> Any:
+        return Known(tuple(sorted(candidate)), 0, "dog" in candidate)
+
+    def truth(self, scene: Any) -> Any:
+        if not scene.yes:
+            raise SceneError("no rule fits")
+        return super().truth(scene)
+
+
+class Known(ToyScene):
+    def record(self) -> dict[str, Any]:
+        return {"match": list(self.concepts)}
+
+
+def test_an_invalid_scene_keeps_what_is_known_without_it():
+    trial = prepare_trial(Nowhere(), ToyRenderer(), frozenset({"dog"}), 0, 0)
+    assert trial.scene == {"attempts": Nowhere.attempts}
+    known = prepare_trial(Told(), ToyRenderer(), frozenset({"dog"}), 0, 0)
+    assert known.note == "the dog found no place"
+    reason = known.scene["truth_reason"]
+    assert reason
+    assert known.scene == {"match": ["dog"], "truth_reason": reason, "attempts": Told.attempts}
+    record = ask_model(Told(), ToyModel(), known, 0)
+    assert (record.trial.outcome, record.scene) == ("invalid_scene", known.scene)
+
+
+def test_a_set_that_no_rule_fits_is_an_invalid_scene_too():
+    trial = prepare_trial(Told(), ToyRenderer(), frozenset({"cat"}), 0, 0)
+    assert trial.scene == {"match": ["cat"], "attempts": Told.attempts}

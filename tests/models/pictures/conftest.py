@@ -19,6 +19,7 @@ class Catalogue:
         Concept("stove_on", "A gas stove with a blue flame."),
         Concept("toddler", "A toddler in blue pajamas is standing."),
     )
+    implied: tuple[str, ...] = ()
 
 
 @pytest.fixture

@@ -69,6 +69,33 @@ def test_a_picture_passes_only_when_all_is_seen(check, said, missing, unsaid):
         assert name in str(verdict.problem)
 
 
+@pytest.mark.parametrize(
+    ("said", "missing", "stray", "unsaid"),
+    [
+        ("1. True\n2. True\n3. False", (), (), ()),
+        ("1. True\n2. True\n3. True", (), ("stove_on",), ()),
+        ("1. True\n2. False\n3. True", ("toddler",), ("stove_on",), ()),
+        ("1. True\n2. True", (), (), ("stove_on",)),
+    ],
+)
+def test_what_would_change_the_answer_must_not_be_seen(check, said, missing, stray, unsaid):
+    asking = check(said)
+    verdict = asking.verdict(PICTURE, IDS, absent=("stove_on",))
+    assert "3. The picture shows: A gas stove with a blue flame." in asking.model.prompts[0]
+    assert (verdict.missing, verdict.stray, verdict.unsaid) == (missing, stray, unsaid)
+    assert (verdict.problem is None) == (not missing and not stray and not unsaid)
+    assert verdict.record()["stray"] == list(stray)
+    if stray and not missing:
+        assert "sees stove_on" in str(verdict.problem)
+
+
+def test_a_verdict_without_strays_does_not_stand_for_one_with(check):
+    asking = check("1. True\n2. True", "1. True\n2. True\n3. True")
+    assert asking.verdict(PICTURE, IDS).problem is None
+    assert asking.verdict(PICTURE, IDS, absent=("stove_on",)).stray == ("stove_on",)
+    assert asking.verdict(PICTURE, IDS, absent=("toddler",)).cached
+
+
 def test_a_verdict_is_kept_beside_the_picture(check, catalogue, tmp_path):
     first = check("1. True\n2. False", "1. True\n2. True")
     assert first.verdict(PICTURE, IDS).missing == ("toddler",)

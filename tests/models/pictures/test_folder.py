@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -162,3 +163,45 @@ def test_its_identity_follows_the_pictures_and_not_the_place(root, tmp_path, cat
     assert make_source(f"folder:{tmp_path / 'moved'}", catalogue).identity() == before
     save(root / "kitchen" / "more.png", 3)
     assert make_source(f"folder:{root}", catalogue).identity() != before
+
+
+@pytest.fixture
+def implying(catalogue):
+    """The catalogue, whose kitchen is in every picture."""
+    return replace(catalogue, implied=("kitchen",))
+
+
+@pytest.mark.parametrize("kind", ["folders", "json", "csv"])
+def test_what_every_picture_shows_is_no_part_of_a_set(tmp_path, kind, implying):
+    root = tmp_path / "mine"
+    save(root / "stove_on" / "a.png", 1)
+    save(root / "kitchen+stove_on" / "b.png", 2)
+    save(root / "toddler+kitchen+knife_edge" / "c.png", 3)
+    rows = [(path.parent.name, path.relative_to(root).as_posix()) for path in root.glob("*/*")]
+    if kind == "json":
+        value = [{"concepts": key.split("+"), "file": file} for key, file in rows]
+        (root / "pictures.json").write_text(json.dumps(value))
+    elif kind == "csv":
+        (root / "pictures.csv").write_text("\n".join(["concepts,file", *map(",".join, rows)]))
+    source = make_source(f"folder:{root}", implying)
+    assert [ask(source, ("stove_on",), trial).record["of"] for trial in (0, 1)] == [2, 2]
+    drawn = ask(source, ("knife_edge", "toddler"))
+    assert drawn.record["file"] == "toddler+kitchen+knife_edge/c.png"
+
+
+@pytest.mark.parametrize("kind", ["folders", "json", "csv"])
+def test_what_every_picture_shows_is_no_set_by_itself(root, kind, implying):
+    if kind == "json":
+        value = [{"concepts": ["kitchen"], "file": "kitchen/only.png"}]
+        (root / "pictures.json").write_text(json.dumps(value))
+    elif kind == "csv":
+        (root / "pictures.csv").write_text("concepts,file\nkitchen,kitchen/only.png")
+    with pytest.raises(UsageError, match=r"names kitchen alone.*e\.g\. knife_edge") as told:
+        make_source(f"folder:{root}", implying)
+    assert "\n" not in str(told.value)
+
+
+def test_an_example_in_a_message_is_a_set_that_can_be(tmp_path, implying):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match=r"expected knife_edge\+stove_on/"):
+        make_source(f"folder:{tmp_path / 'empty'}", implying)
