@@ -95,7 +95,7 @@ def parse_statements(text: str | None, n: int, finish_reason: str = "stop") -> P
         finish_reason: Why the reply ended; the unfinished last line of a cut reply is not read.
     """
     said = Said.of(text, finish_reason)
-    silent: Parsed[bool] = said.silence()
+    silent: Parsed[bool] = said.silence("no statement is marked", "a mark")
     nothing = (None,) * n
     if said.runaway:
         return ParsedStatements(nothing, outcome=Outcome.UNPARSED, note=said.runaway)

@@ -111,17 +111,24 @@ class Said:
         length = len(self.text)
         return f"the reply is {length} characters long" if length > LONGEST_REPLY else ""
 
-    def silence(self) -> Parsed[T]:
-        """Return why a reply that declares nothing gives no value."""
+    def silence(
+        self, nothing: str = "no answer is declared", sought: str = "an answer"
+    ) -> Parsed[T]:
+        """Return why a reply that declares nothing gives no value.
+
+        Args:
+            nothing: What to say of a reply that is whole and declares nothing.
+            sought: What was looked for.
+        """
         if self.cut:
-            where = "while thinking" if self.unclosed else "before an answer"
+            where = "while thinking" if self.unclosed else f"before {sought}"
             return Parsed(None, Outcome.TRUNCATED, f"the reply was cut {where}")
         if not self.text:
             note = "the thinking never ends" if self.unclosed else "the reply is empty"
         elif ABSTENTION.search(plain(self.text)):
             note = "the model abstains"
         else:
-            note = "no answer is declared"
+            note = nothing
         return Parsed(None, Outcome.UNPARSED, note)
 
 

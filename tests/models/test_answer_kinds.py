@@ -186,3 +186,16 @@ def test_only_the_deciding_fields_of_two_verdicts_must_agree():
     assert parse_verdict(text, Verdict).value is None
     assert parse_verdict(text, Verdict, decides={"verdict"}).value.reason == "b"
     assert parse_verdict('{"verdict": "pa', Verdict, "length").outcome is Outcome.TRUNCATED
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason", "note"),
+    [
+        ("ANSWER: B", "stop", "no statement is marked"),
+        ("I see a kitchen.", "stop", "no statement is marked"),
+        ("I see a", "length", "the reply was cut before a mark"),
+        ("", "stop", "the reply is empty"),
+    ],
+)
+def test_a_note_on_statements_speaks_of_statements(reply, reason, note):
+    assert parse_statements(reply, 2, reason).note == note
