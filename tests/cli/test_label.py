@@ -101,6 +101,64 @@ def test_a_foreign_file_is_told_and_left_alone(run, kind):
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"reviewer": ""},
+        {"reviewer": 5},
+        {"reviewer": "ev\x1b[31m"},
+        {"key": 5},
+        {"key": b"k"},
+        {"index": "0"},
+        {"index": -1},
+        {"index": True},
+        {"index": 2**70},
+        {"flag": None},
+        {"comment": None},
+        {"comment": "\ud800"},
+        {"seconds": "abc"},
+        {"seconds": float("nan")},
+        {"seconds": -1.0},
+        {"seconds": True},
+    ],
+)
+def test_a_label_holds_what_a_page_can_send(change):
+    with pytest.raises(UsageError):
+        Label(**{"reviewer": "ann", "key": "k", "index": 0, "flag": "none", **change})
+
+
+def spoil(run) -> int:
+    """Write rows that are no labels; return how many."""
+    rows = [
+        ("ev<il>\x1b[31m", "light_red", 0, "none", "", 1),
+        ("bad flag", "light_red", 0, "bogus", "", 1),
+        ("bad time", "light_red", 0, "none", "", "abc"),
+        ("bad index", "light_red", "x", "none", "", 1),
+        ("bad text", "light_red", 0, "none", b"\xff", 1),
+        (b"\xff", "light_red", 0, "none", "", 1),
+    ]
+    with contextlib.closing(sqlite3.connect(LabelStore(run.path).path)) as db:
+        db.executemany("INSERT INTO labels VALUES (?, ?, ?, ?, ?, ?)", rows)
+        db.execute("INSERT INTO labels VALUES ('ann', CAST(x'ff' AS TEXT), 1, 'none', '', NULL)")
+        db.commit()
+    return len(rows) + 1
+
+
+def test_rows_that_are_no_labels_are_passed_over_and_counted(cli, run):
+    store = LabelStore(run.path)
+    store.put(Label("ann", "light_red", 0, "picture"))
+    bad = spoil(run)
+    labels, unreadable = store.read()
+    assert (labels, unreadable) == ([Label("ann", "light_red", 0, "picture")], bad)
+    assert store.of("bad flag") == {}
+    assert label_summary(run)["unreadable"] == bad
+    said = cli("label", run.path, "--summary")
+    assert said.code == 0
+    assert f"passed over {bad} rows" in said.err
+    assert "\x1b" not in said.out + said.err
+    assert cli("label", run.path, "--summary", "--json").json["unreadable"] == bad
+
+
 # -- sample and summary ---------------------------------------------------------------------------
 
 
@@ -346,11 +404,14 @@ def test_other_kinds_of_posts_are_refused(server, kind):
 @pytest.mark.parametrize(
     "path",
     ["/trial/0", "/trial/6", "/trial/99999999999999999999", "/trial/x", "/picture/0.png",
+     "/trial/" + "9" * 5000, "/picture/" + "9" * 5000 + ".png", "/trial/%D9%A1", "/trial/-1",
      "/picture/..%2f..%2frun.json", "/picture/../run.json", "/run.json", "/labels.sqlite",
      "/label.html.jinja"],
 )  # fmt: skip
 def test_there_is_nothing_else(server, path):
     assert server.ask(path)[0].status == 404
+    if path.startswith("/trial"):
+        assert server.ask(path, urlencode({"token": "x", "flag": "none"}))[0].status == 404
 
 
 def test_the_page_may_load_nothing_from_elsewhere(server):
@@ -386,6 +447,29 @@ def test_two_reviewers_label_at_once_and_each_goes_on_where_they_stopped(run):
     again = Served(run.path, "--reviewer", "ann")
     again.end()
     assert again.said["labelled"] == 8
+
+
+def test_labels_damaged_while_served_are_one_clear_page(run):
+    pytest.importorskip("starlette")
+    pytest.importorskip("uvicorn")
+    served = Served(run.path, "--reviewer", "ann")
+    try:
+        token = served.token
+        LabelStore(run.path).path.write_bytes(b"these are no labels" * 100)
+        body = urlencode({"token": token, "flag": "none"})
+        for words in (("/",), ("/trial/1",), ("/done",), ("/trial/1", body)):
+            reply, data = served.ask(*words)
+            assert reply.status == 500
+            assert reply.getheader("content-security-policy")
+            assert b"labels.sqlite cannot be" in data
+            assert b"Traceback" not in data
+        assert served.ask("/picture/1.png")[0].status == 200
+        LabelStore(run.path).path.unlink()
+        assert served.ask("/trial/1")[0].status == 200
+    finally:
+        served.process.send_signal(signal.SIGINT)
+        _, errors = served.process.communicate(timeout=15)
+    assert "Traceback" not in errors
 
 
 # -- in a browser ---------------------------------------------------------------------------------

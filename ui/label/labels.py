@@ -7,6 +7,7 @@ one; any number of reviewers may write at once.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -70,14 +71,41 @@ class Label:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no page offers."""
+        """Refuse what no page offers, in the file's rows too: anybody may have written them."""
+        if not _is_name(self.reviewer):
+            raise UsageError(f"a reviewer's name cannot be {shown(self.reviewer, 40)}")
+        if not _is_text(self.key):
+            raise UsageError(f"a candidate's key cannot be {shown(self.key, 40)}")
+        if not _is_whole(self.index):
+            raise UsageError(f"a trial's index cannot be {shown(self.index, 40)}")
         if self.flag not in [flag.id for flag in FLAGS]:
             raise UsageError(
                 f"there is no flag {shown(self.flag, 40)}: there is "
                 + ", ".join(flag.id for flag in FLAGS)
             )
+        if not _is_text(self.comment):
+            raise UsageError("a comment is text")
         if len(self.comment) > LONGEST_COMMENT:
             raise UsageError(f"a comment has at most {LONGEST_COMMENT} characters")
+        if self.seconds is not None and not _is_time(self.seconds):
+            raise UsageError(f"a time cannot be {shown(self.seconds, 40)} s")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and 1 <= len(value) <= LONGEST_NAME and value.isprintable()
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+def _is_time(value: object) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and math.isfinite(value) and value >= 0  # type: ignore[arg-type]  # a number
 
 
 def reviewer_name(name: str) -> str:
@@ -87,7 +115,7 @@ def reviewer_name(name: str) -> str:
         UsageError: When it is empty, too long or cannot be printed.
     """
     name = name.strip()
-    if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
+    if not _is_name(name):
         raise UsageError(
             f"--reviewer: expected a name of at most {LONGEST_NAME} printable characters, "
             f"got {shown(name, 40)}"
@@ -127,22 +155,34 @@ class LabelStore:
         Raises:
             RunFolderError: The file cannot be read, or is none of ours.
         """
+        return self.read()[0]
+
+    def read(self) -> tuple[list[Label], int]:
+        """Return (all labels, number of rows that are none and were passed over).
+
+        Raises:
+            RunFolderError: The file cannot be read, or is none of ours.
+        """
         return self._rows("", ())
 
     def of(self, reviewer: str) -> dict[tuple[str, int], Label]:
         """Return a reviewer's labels by (candidate's key, trial index)."""
-        rows = self._rows("WHERE reviewer = ?", (reviewer,))
+        rows, _ = self._rows("WHERE reviewer = ?", (reviewer,))
         return {(row.key, row.index): row for row in rows}
 
-    def _rows(self, where: str, values: tuple[str, ...]) -> list[Label]:
+    def _rows(self, where: str, values: tuple[str, ...]) -> tuple[list[Label], int]:
         if not self.path.exists():
-            return []
+            return [], 0
         with self._open(write=False) as db:
             if not _tables(db):  # another reviewer is just making it
-                return []
+                return [], 0
             query = f"SELECT reviewer, key, idx, flag, comment, seconds FROM labels {where}"
             rows = db.execute(f"{query} ORDER BY reviewer, key, idx", values).fetchall()
-            return [Label(*row) for row in rows]
+        labels: list[Label] = []
+        for row in rows:
+            with contextlib.suppress(UsageError):
+                labels.append(Label(*row))
+        return labels, len(rows) - len(labels)
 
     @contextlib.contextmanager
     def _open(self, *, write: bool) -> Iterator[sqlite3.Connection]:
@@ -157,16 +197,25 @@ class LabelStore:
             with contextlib.closing(
                 sqlite3.connect(place, uri=True, timeout=30, isolation_level=None)
             ) as db:
+                db.text_factory = _decoded
                 if write:
                     db.execute("BEGIN IMMEDIATE")
                     _prepare(db)
                 yield db
                 if write:
                     db.execute("COMMIT")
-        except (sqlite3.Error, OSError, TypeError, UsageError) as error:
+        except (sqlite3.Error, OSError, TypeError, ValueError, OverflowError) as error:
             raise RunFolderError(
                 f"the labels in {self.path} cannot be {'written' if write else 'read'}: {error}"
             ) from error
+
+
+def _decoded(text: bytes) -> str | bytes:
+    """Return a text of the file; as bytes, which no label holds, where it is not UTF-8."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return text
 
 
 def _tables(db: sqlite3.Connection) -> int:

@@ -68,14 +68,15 @@ def make_label_app(run: RunData, places: Sequence[tuple[str, int]], reviewer: st
     return Starlette(
         routes=[
             Route("/", page.first),
-            Route("/trial/{number:int}", page.show),
-            Route("/trial/{number:int}", page.save, methods=["POST"]),
+            Route("/trial/{number}", page.show),
+            Route("/trial/{number}", page.save, methods=["POST"]),
             Route("/done", page.done),
-            Route("/picture/{number:int}.png", page.picture),
+            Route("/picture/{number}.png", page.picture),
             Route("/label.css", page.style),
             Route("/label.js", page.script),
         ],
         middleware=[Middleware(LoopbackOnly)],
+        exception_handlers={VLMFailError: page.failed},
     )
 
 
@@ -109,8 +110,8 @@ class _Page:
         return RedirectResponse(target, status_code=303, headers=HEADERS)
 
     async def show(self, request: Request) -> Response:
-        number = request.path_params["number"]
-        if not 1 <= number <= len(self.places):
+        number = self._number(request)
+        if number is None:
             return self._said("There is no such trial.", 404)
         own = await asyncio.to_thread(self.labels.of, self.reviewer)
         return self._html({"trial": self._trial(number, own), **self._state(own)})
@@ -122,9 +123,9 @@ class _Page:
     async def picture(self, request: Request) -> Response:
         from starlette.responses import Response
 
-        number = request.path_params["number"]
+        number = self._number(request)
         found = None
-        if 1 <= number <= len(self.places):
+        if number is not None:
             digest = self.run.records[self.places[number - 1]].trial.picture
             found = await asyncio.to_thread(self.run.store.picture, digest)
         if found is None:
@@ -140,8 +141,8 @@ class _Page:
     async def save(self, request: Request) -> Response:
         from starlette.responses import RedirectResponse
 
-        number = request.path_params["number"]
-        if not 1 <= number <= len(self.places):
+        number = self._number(request)
+        if number is None:
             return self._said("There is no such trial.", 404)
         form = await _form(request)
         if form is None:
@@ -154,15 +155,22 @@ class _Page:
             label = Label(self.reviewer, key, index, form.get("flag", ""), comment, _seconds(form))
         except UsageError as error:
             return self._said(str(error), 400)
-        try:
-            await asyncio.to_thread(self.labels.put, label)
-        except VLMFailError as error:
-            return self._said(str(error), 500)
+        await asyncio.to_thread(self.labels.put, label)
         left = self._next(number, await asyncio.to_thread(self.labels.of, self.reviewer))
         target = "/done" if left is None else f"/trial/{left}"
         return RedirectResponse(target, status_code=303, headers=HEADERS)
 
+    async def failed(self, request: Request, error: Exception) -> Response:
+        """Say what cannot be done, as when the labels are damaged while they are served."""
+        return self._said(str(error), 500)
+
     # -- what they hold -------------------------------------------------------------------------
+
+    def _number(self, request: Request) -> int | None:
+        """Return the trial's number in the address, None when there is no such trial."""
+        text = str(request.path_params["number"])
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+        return number if 1 <= number <= len(self.places) else None
 
     def _next(self, number: int, own: Mapping[tuple[str, int], Label]) -> int | None:
         """Return the number of the next trial without a label after `number`, around the end."""

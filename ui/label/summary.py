@@ -44,9 +44,10 @@ def label_summary(run: RunData) -> dict[str, Any]:
     ``reviewers`` has each one's counts and which failures they blamed on the picture or the label;
     ``agreement`` compares each two on the trials that both labelled: the share of equal flags and
     Cohen's kappa, None where both used one and the same flag throughout; ``failures`` counts the
-    failed trials that anybody, or everybody who labelled them, blamed on the picture or the label.
+    failed trials that anybody, or everybody who labelled them, blamed on the picture or the label;
+    ``unreadable`` counts the file's rows that are no labels and were passed over.
     """
-    stored = LabelStore(run.path).all()
+    stored, unreadable = LabelStore(run.path).read()
     labels = [label for label in stored if (label.key, label.index) in run.records]
     by_reviewer: dict[str, dict[Place, Label]] = {}
     for label in labels:
@@ -60,6 +61,7 @@ def label_summary(run: RunData) -> dict[str, Any]:
         "labels": len(labels),
         "trials": len({(label.key, label.index) for label in labels}),
         "without_trial": len(stored) - len(labels),
+        "unreadable": unreadable,
         "flags": _counts(label.flag for label in labels),
         "by_outcome": {name: _counts(flags) for name, flags in sorted(outcomes.items())},
         "reviewers": {name: _reviewer(run, own) for name, own in sorted(by_reviewer.items())},
