@@ -43,6 +43,16 @@ class IndoorValidityRule(ValidityRule):
         """Number of forms that the entry has; it must be one."""
         return super().forms() + bool(self.forbids) + self.matches_rule
 
+    def conditional(self) -> bool:
+        """Whether the entry's form reads `when`."""
+        return super().conditional() or bool(self.forbids)
+
+    @model_validator(mode="after")
+    def _forbids_beside_something(self) -> Self:
+        if self.forbids and not self.when:
+            raise ValueError("forbids: name in `when` what it must not stand beside")
+        return self
+
     def build(self, catalogue: BaseCatalogue[Any]) -> Rule:
         """Return the rule over the ids of `catalogue`; ``matches_rule`` is `Rules.space`'s."""
         if self.forbids:
