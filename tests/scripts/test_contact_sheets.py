@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from vlmfail.core import Picture, UsageError
+from vlmfail.core import Picture, SceneError, UsageError
 from vlmfail.envs.driving.domain import DrivingDomain
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -35,6 +35,13 @@ def indoor(main_script):
     from sheets_indoor import IndoorSheets
 
     return IndoorSheets()
+
+
+@pytest.fixture
+def pickup(main_script):
+    from sheets_pickup import PickUpSheets
+
+    return PickUpSheets()
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +169,56 @@ def test_the_kitchens_show_every_layout_and_palette(indoor, monkeypatch):
     assert len(set(captions)) == len(captions)
 
 
-# -- both ----------------------------------------------------------------------------------------
+# -- pick-up -------------------------------------------------------------------------------------
+
+
+def test_there_is_a_sheet_for_each_object_and_for_light_camera_and_crowds(pickup):
+    assert len(pickup.objects) == 7
+    assert pickup.names == (*pickup.objects, "lights", "cameras", "distractors")
+
+
+class FakeWorld:
+    """Takes every second scene."""
+
+    def __init__(self):
+        self.scenes = []
+
+    def start(self, scene):
+        self.scenes.append(scene)
+        if len(self.scenes) % 2:
+            raise SceneError("no room")
+
+    def picture(self):
+        return Trial(0).picture
+
+
+def test_each_light_and_offset_of_the_camera_is_shown_once(pickup, monkeypatch):
+    import sheets_pickup
+
+    monkeypatch.setitem(vars(pickup), "_world", FakeWorld())
+    pictures, captions = pickup.draw("lights", 5)
+    assert len(pictures) == len(set(captions)) == sheets_pickup.TILES
+    lights = [scene.light for scene in pickup._world.scenes[1::2]]
+    assert lights == list(sheets_pickup.FACTORS)
+    assert (min(lights), max(lights)) == (0.25, 4.0)
+    monkeypatch.setitem(vars(pickup), "_world", FakeWorld())
+    pickup.draw("cameras", 5)
+    shown = pickup._world.scenes[1::2]
+    assert [scene.camera for scene in shown] == list(sheets_pickup.OFFSETS)
+    assert all(len(scene.distractors) == 3 for scene in shown)
+
+
+def test_a_sheet_whose_scenes_cannot_be_is_one_line(pickup, monkeypatch):
+    class Full(FakeWorld):
+        def start(self, scene):
+            raise SceneError("no room")
+
+    monkeypatch.setitem(vars(pickup), "_world", Full())
+    with pytest.raises(UsageError, match="another --seed may help"):
+        pickup.draw("distractors", 5)
+
+
+# -- all ----------------------------------------------------------------------------------------
 
 
 def test_a_sheet_is_written_as_jpeg_of_its_tiles(
@@ -187,7 +243,9 @@ def test_indoor_sheets_have_a_folder_of_their_own(main_script, indoor, tmp_path,
     ]
 
 
-@pytest.mark.parametrize(("chosen", "count"), [("driving", 22), ("indoor", 34), ("all", 22 + 34)])
+@pytest.mark.parametrize(
+    ("chosen", "count"), [("driving", 22), ("indoor", 34), ("pickup", 10), ("all", 22 + 34 + 10)]
+)
 def test_sheets_are_listed_by_domain(main_script, capsys, chosen, count):
     assert main_script.main(["--domain", chosen, "--list"]) == 0
     assert len(set(capsys.readouterr().out.split())) == count
@@ -203,18 +261,41 @@ def test_an_unknown_sheet_is_one_line(main_script, tmp_path, capsys):
         assert not (tmp_path / "none").exists()
 
 
-def test_the_page_shows_every_sheet(sheets, indoor, domain):
+def test_the_page_shows_every_sheet(sheets, indoor, pickup, domain):
     text = (DOCS / "pictures.md").read_text(encoding="utf-8")
     linked = re.findall(r"\(pictures/([\w/-]+)\.jpg\)", text)
-    every = [*sheets.sheets(domain.catalogue), *(f"indoor/{name}" for name in indoor.names)]
+    every = [*sheets.sheets(domain.catalogue)]
+    every += [f"{one.folder}/{name}" for one in (indoor, pickup) for name in one.names]
     assert sorted(linked) == sorted(every)
 
 
-@pytest.mark.parametrize("folder", ["", "indoor"])
-def test_the_sheets_are_the_ones_of_the_page_and_small(sheets, indoor, domain, folder):
+@pytest.mark.parametrize("folder", ["", "indoor", "pickup"])
+def test_the_sheets_are_the_ones_of_the_page_and_small(sheets, indoor, pickup, domain, folder):
     drawn = sorted((DOCS / "pictures" / folder).glob("*.*"))
     if not drawn:
         pytest.skip("no sheets in this copy")
-    known = indoor.names if folder else sheets.sheets(domain.catalogue)
+    others = {"indoor": indoor.names, "pickup": pickup.names}
+    known = others.get(folder) or sheets.sheets(domain.catalogue)
     assert {path.stem for path in drawn} <= set(known)
     assert sum(path.stat().st_size for path in drawn) < LIMIT
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_file_where_the_folder_should_be_is_one_line(main_script, tmp_path, capsys, deep):
+    (tmp_path / "taken").write_text("x")
+    out = tmp_path / "taken" / "deeper" if deep else tmp_path / "taken"
+    assert main_script.main(["--out", str(out), "--only", "cone"]) == 2
+    error = capsys.readouterr().err
+    assert "--out: no folder" in error
+    assert error.count("\n") == 1
+
+
+def test_a_seed_that_is_none_is_one_line(main_script, tmp_path, capsys):
+    assert main_script.main(["--out", str(tmp_path), "--only", "cone", "--seed", "-1"]) == 2
+    assert "a seed is" in capsys.readouterr().err
+
+
+def test_a_sheet_that_cannot_be_written_is_one_line(main_script, indoor, tmp_path, monkeypatch):
+    monkeypatch.setattr(type(indoor), "draw", lambda *_: ([Trial(0).picture], ["a"]))
+    (tmp_path / "indoor" / "smoke.jpg").mkdir(parents=True)
+    assert main_script.main(["--domain", "indoor", "--out", str(tmp_path), "--only", "smoke"]) == 2
