@@ -35,6 +35,19 @@ _PAIR = re.compile(
     r"[)\]\"']{0,3}(?:\s{0,9}\([^()]{0,200}\))?",
     _FLAGS,
 )
+_MEMBER = _NUMBER.replace("?P<number>", "?:")
+_GROUP = (
+    rf"{_MEMBER}(?:[)\].]{{0,2}}\s{{0,9}}(?:[-–—‐‑−,;&/+]|\.{{2,3}}|(?:and|or|to|through|thru|until)\b)"
+    rf"\s{{0,9}}(?:(?:and|or)\s{{1,9}})?[(\[]?{_MEMBER}){{1,99}}+"
+)
+_GROUP_PAIR = re.compile(
+    rf"[\s,;.|/(\[\"'{{]{{0,20}}{_GROUP}(?:{_STOP}|\s{{1,9}})(?:{_MARK})"
+    r"[)\]\"']{0,3}(?:\s{0,9}\([^()]{0,200}\))?",
+    _FLAGS,
+)
+_GROUP_LABEL = re.compile(
+    rf"[^\w✓✔✅☑✗✘❌✖☒]{{0,20}}{_GROUP}\s{{0,9}}(?:[)\].:|=>→]|$|(?:is|are)\b)", _FLAGS
+)
 _PREFIX = re.compile(r"[^:\n0-9]{0,60}:\s{0,9}(?=\W{0,9}[sq]?[0-9])", _FLAGS)
 _IT_IS = (
     r"(?:(?:this|it|that|the)(?:\s(?:statement|claim))?\s{1,3}is\s{1,3}|answer\s{0,3}[:=]\s{0,3})?"
@@ -86,8 +99,9 @@ def parse_statements(text: str | None, n: int, finish_reason: str = "stop") -> P
 
     A mark is true, false, yes, no, T, F, Y, N, correct, incorrect or a tick or cross, right after
     the statement's number or at the end of its line. Words inside a statement mark nothing, nor
-    does "not true". Marks without numbers count only when there are exactly `n` of them, alone on
-    their lines or in one line or JSON list; numbers from 0 are not ours and mark nothing. Ours.
+    does "not true", nor a mark of several statements at once ("1-2: true"). Marks without
+    numbers count only when there are exactly `n` of them, alone on their lines or in one line or
+    JSON list; numbers from 0 are not ours and mark nothing. Ours.
 
     Args:
         text: The model's reply.
@@ -95,7 +109,6 @@ def parse_statements(text: str | None, n: int, finish_reason: str = "stop") -> P
         finish_reason: Why the reply ended; the unfinished last line of a cut reply is not read.
     """
     said = Said.of(text, finish_reason)
-    silent: Parsed[bool] = said.silence("no statement is marked", "a mark")
     nothing = (None,) * n
     if said.runaway:
         return ParsedStatements(nothing, outcome=Outcome.UNPARSED, note=said.runaway)
@@ -113,6 +126,7 @@ def parse_statements(text: str | None, n: int, finish_reason: str = "stop") -> P
         seen.setdefault(number, set()).add(mark)
     marks = [seen.get(i, set()) for i in range(1, n + 1)]
     if not any(marks):
+        silent: Parsed[bool] = said.silence("no statement is marked", "a mark")
         return ParsedStatements(nothing, outcome=silent.outcome, note=silent.note)
     contradicted = tuple(i for i, found in enumerate(marks, 1) if len(found) == 2)
     values = tuple(next(iter(found)) if len(found) == 1 else None for found in marks)
@@ -132,15 +146,21 @@ def _is_true(mark: str) -> bool:
 
 
 def _from_lines(text: str) -> Iterator[tuple[int, bool]]:
+    # "1~3" is a range; as a mark of deletion the tilde would go, and leave "13".
+    text = re.sub(r"(?<=[0-9])\s{0,9}[~～〜]\s{0,9}(?=s?[0-9])", "-", text, flags=_FLAGS)
     lines = [line for line in plain(text).splitlines() if line.strip()]
     waiting: list[tuple[int, re.Match[str]]] = []  # marks that stand on the next line
     labels = 0
     for index, line in enumerate(lines):
         prefix = _PREFIX.match(line)
-        pairs = list(_pairs(line, 0)) or (list(_pairs(line, prefix.end())) if prefix else [])
+        pairs, grouped = _pairs(line, 0)
+        if prefix and not pairs and not grouped:
+            pairs, grouped = _pairs(line, prefix.end())
         label = _LABEL.match(line)
-        if len(pairs) > 1 or (pairs and label is None):
+        if grouped or len(pairs) > 1 or (pairs and label is None):
             yield from pairs
+        elif _GROUP_LABEL.match(line):
+            labels += 1
         elif label is not None:
             labels += 1
             ends = _BEGIN.match(line, label.end()), _END.search(line[label.end() :][-120:])
@@ -157,10 +177,20 @@ def _from_lines(text: str) -> Iterator[tuple[int, bool]]:
             yield number, _is_true(match["mark"])
 
 
-def _pairs(line: str, position: int) -> Iterator[tuple[int, bool]]:
-    """Yield what a line of nothing but numbers and marks says: "1. True, 2. False"."""
-    while match := _PAIR.match(line, position):
-        yield int(match["number"]), _is_true(match["mark"])
+def _pairs(line: str, position: int) -> tuple[list[tuple[int, bool]], bool]:
+    """Return what a line of nothing but numbers and marks says: "1. True, 2. False".
+
+    The second value says whether a mark of several numbers at once ("3-4: True") was passed over.
+    """
+    pairs: list[tuple[int, bool]] = []
+    grouped = False
+    while True:
+        if match := _PAIR.match(line, position):
+            pairs.append((int(match["number"]), _is_true(match["mark"])))
+        elif match := _GROUP_PAIR.match(line, position):
+            grouped = True
+        else:
+            return pairs, grouped
         position = match.end()
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from ...core import Outcome
-from .marks import plain
+from .marks import plain, unescaped
 from .thinking import strip_thinking
 
 T = TypeVar("T")
@@ -107,9 +108,18 @@ class Said:
 
     @property
     def runaway(self) -> str:
-        """A note when the reply is longer than any answer, else empty."""
+        """A note when the reply is longer than any answer, else empty.
+
+        A reader asks this first: its work grows with the text in compatibility form (NFKC), in
+        which one character can be 18.
+        """
         length = len(self.text)
-        return f"the reply is {length} characters long" if length > LONGEST_REPLY else ""
+        if length > LONGEST_REPLY:
+            return f"the reply is {length} characters long"
+        plain_signs = self.text.isascii() and "\\u" not in self.text
+        if plain_signs or _fits(unescaped(self.text)):
+            return ""
+        return f"the reply is over {LONGEST_REPLY} characters long in compatibility form"
 
     def silence(
         self, nothing: str = "no answer is declared", sought: str = "an answer"
@@ -130,6 +140,16 @@ class Said:
         else:
             note = nothing
         return Parsed(None, Outcome.UNPARSED, note)
+
+
+def _fits(text: str) -> bool:
+    """Whether `text` is short enough in compatibility form; counted until it is not."""
+    left = LONGEST_REPLY
+    for start in range(0, len(text), 10_000):
+        left -= len(unicodedata.normalize("NFKC", text[start : start + 10_000]))
+        if left < 0:
+            return False
+    return True
 
 
 def first_if_equal(values: Sequence[T]) -> T | None:
