@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Generic, TypeVar
 
-from pydantic import model_validator
+from pydantic import StringConstraints, model_validator
 
 from ..core import UnknownNameError
+from ..core.text import tamed
+from .concept_sets import misread_id
 from .data_files import Data
+
+ConceptId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
+"""Ids are joined by ``+``, written in commands and files, and ``role:NAME`` stands for several."""
 
 
 class BaseConcept(Data):
@@ -22,7 +27,7 @@ class BaseConcept(Data):
         description: What it shows, in the paper's words.
     """
 
-    id: str
+    id: ConceptId
     category: str
     role: str
     description: str
@@ -42,6 +47,9 @@ class BaseCatalogue(Data, Generic[K]):
     def _distinct(self) -> BaseCatalogue[K]:
         if len({concept.id for concept in self.concepts}) != len(self.concepts):
             raise ValueError("concept ids must differ")
+        finding = misread_id(self.ids)
+        if finding:
+            raise ValueError(finding)
         return self
 
     @cached_property
@@ -70,12 +78,20 @@ class BaseCatalogue(Data, Generic[K]):
         return tuple(concept for concept in self.concepts if concept.id in wanted)
 
     def expand(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return concept ids, with each ``role:NAME`` replaced by the ids of that role."""
+        """Return concept ids, with each ``role:NAME`` replaced by the ids of that role.
+
+        Raises:
+            UnknownNameError: No concept has the role. A rule that names it would say nothing, or
+                hold always, and right answers would change without a word.
+        """
+        roles = sorted({concept.role for concept in self.concepts})
         out: list[str] = []
         for name in names:
             role = name.removeprefix("role:")
             if role == name:
                 out.append(name)
+            elif role not in roles:
+                raise UnknownNameError("role", tamed(role, 60), roles)
             else:
                 out.extend(concept.id for concept in self.concepts if concept.role == role)
         return tuple(dict.fromkeys(out))

@@ -12,9 +12,26 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import InvalidCandidateError, UnknownNameError, UsageError, Violation
+from ..core.text import tamed
 from .set_rules import Rows, Rule
 
 INDEX_SUFFIX = re.compile(r"_\d+$")
+
+_NO_ID = re.compile(r"[\s,+{}]|^$")
+
+
+def misread_id(ids: Collection[str]) -> str:
+    """Return why an id would be read as something else in keys and sets as written, or ''."""
+    for name in ids:
+        if _NO_ID.search(name) or not name.isprintable():
+            return (
+                f"{tamed(repr(name), 80)} is no concept id: keys join ids by '+', and sets are "
+                "written with commas and blanks"
+            )
+        bare = INDEX_SUFFIX.sub("", name)
+        if bare != name and bare in ids:
+            return f"concept id {name} could be read as {bare} with an index"
+    return ""
 
 
 class ConceptSetSpace:
@@ -46,13 +63,17 @@ class ConceptSetSpace:
             implied: Ids that every scene shows and no set holds.
 
         Raises:
-            UsageError: For duplicate ids, unknown ids in rules or a size out of range.
+            UsageError: For ids that are duplicate or would be misread in a key, unknown ids in
+                rules or a size out of range.
         """
         self.concepts = tuple(concepts)
         self.features = self.concepts
         self.rules = tuple(rules)
         if len(set(self.concepts)) != len(self.concepts):
             raise UsageError("concepts: ids must differ")
+        finding = misread_id(self.concepts)
+        if finding:
+            raise UsageError(f"concepts: {finding}")
         if isinstance(max_size, bool) or not isinstance(max_size, (int, np.integer)):
             raise UsageError(f"max_size: expected a whole number, got {max_size!r}")
         self._column = {concept: i for i, concept in enumerate(self.concepts)}
@@ -149,12 +170,16 @@ class ConceptSetSpace:
         Raises:
             UsageError: When the shape or the values are wrong.
         """
-        values = np.asarray(action)
         n = len(self.concepts)
+        expected = f"action: expected {n} zeros and ones (one per concept)"
+        try:
+            values = np.asarray(action)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"{expected}, got what is no array of numbers") from error
+        if values.dtype.kind not in "biuf":
+            raise UsageError(f"{expected}, got an array of {values.dtype}")
         if values.shape != (n,) or not np.isin(values, (0, 1)).all():
-            raise UsageError(
-                f"action: expected {n} zeros and ones (one per concept), got shape {values.shape}"
-            )
+            raise UsageError(f"{expected}, got shape {values.shape}")
         return self.from_multi_hot(values)
 
     def from_multi_hot(self, row: npt.NDArray[Any]) -> frozenset[str]:

@@ -37,10 +37,16 @@ class ValidityRule(Data):
         """Number of forms that the entry has; it must be one."""
         return bool(self.at_most_one) + bool(self.needs_any)
 
+    def conditional(self) -> bool:
+        """Whether the entry's form reads `when`; of another form it would be passed over."""
+        return bool(self.needs_any)
+
     @model_validator(mode="after")
     def _one_form(self) -> Self:
         if self.forms() != 1:
             raise ValueError("a rule has exactly one form, e.g. at_most_one or needs_any")
+        if self.when and not self.conditional():
+            raise ValueError("a rule of this form holds always: it takes no `when`")
         return self
 
     def build(self, catalogue: BaseCatalogue[Any]) -> Rule:

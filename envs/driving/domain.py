@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import Question, Renderer, Rendering, Truth, UnknownNameError
 from ..concept_sets import ConceptSetSpace
-from ..data_files import data_identity
+from ..data_files import data_folder, data_identity
 from ..generated import generated_renderer, is_generated
 from ..recognition import FILE, RecognitionSheet, RecognitionStatements, switch
 from . import assets, town, weather
@@ -85,7 +85,7 @@ class DrivingDomain:
         max_size: int = MAX_SET_SIZE,
         recognition: bool = False,
     ) -> None:
-        folder = None if data is None else Path(data)
+        folder = data_folder(data)
         self.catalogue = catalogue(folder)
         self.rules = rules(folder)
         self.prompt = prompt(folder)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from ...core import Option, Question
-from ..data_files import Data
+from ..data_files import Data, Line, Text, same_words
 from .catalogue import load
 from .rules import Action
 
@@ -21,7 +21,7 @@ class OptionText(Data):
     """One answer option: the action's id and what the model reads."""
 
     id: Action
-    text: str
+    text: Line
 
 
 class Prompt(Data):
@@ -35,15 +35,17 @@ class Prompt(Data):
     """
 
     version: str
-    text: tuple[str, ...]
+    text: tuple[Text, ...] = Field(min_length=1)
     options: tuple[OptionText, ...]
-    reply_format: str | None = None
+    reply_format: Text | None = None
 
     @model_validator(mode="after")
     def _all_actions(self) -> Self:
         ids = sorted(option.id for option in self.options)
         if ids != ["continue", "emergency_stop", "slow_down"]:
             raise ValueError("options: expected emergency_stop, slow_down and continue, each once")
+        if same_words(option.text for option in self.options) is not None:
+            raise ValueError("options: two of them say the same")
         return self
 
     def question(self) -> Question:

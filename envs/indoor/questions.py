@@ -10,10 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from ...core import Option, Question, UnknownNameError, UsageError
-from ..data_files import Data
+from ..data_files import Data, Line, Text, same_words
 from .catalogue import load
 from .rules import Rules
 
@@ -29,9 +29,15 @@ class FamilyQuestion(Data):
     """
 
     family: str
-    text: tuple[str, ...]
-    hazard: str
-    safe: str
+    text: tuple[Text, ...] = Field(min_length=1)
+    hazard: Line
+    safe: Line
+
+    @model_validator(mode="after")
+    def _can_be_told_apart(self) -> Self:
+        if same_words((self.hazard, self.safe)) is not None:
+            raise ValueError("hazard and safe say the same")
+        return self
 
 
 class Questions(Data):
@@ -46,10 +52,10 @@ class Questions(Data):
     """
 
     version: str
-    context: tuple[str, ...]
-    closing: tuple[str, ...]
+    context: tuple[Text, ...]
+    closing: tuple[Text, ...]
     questions: tuple[FamilyQuestion, ...]
-    reply_format: str | None = None
+    reply_format: Text | None = None
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:

@@ -132,3 +132,29 @@ def test_satisfies_the_protocol_and_pickles_small() -> None:
     space.valid_sets()
     assert len(pickle.dumps(space)) < 3000
     assert pickle.loads(pickle.dumps(space)).valid_sets().shape == space.valid_sets().shape  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["", "a+b", "a,b", "a b", "{a}", "a\n", "\x1b[31m", "a_0"])
+def test_ids_that_would_be_misread_are_told(name: str) -> None:
+    with pytest.raises(UsageError, match="concepts:"):
+        ConceptSetSpace(["a", "b", name], [], 2)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        [[1], [1, 2]],
+        np.zeros(4, complex),
+        np.array([{}] * 4, dtype=object),
+        np.full(4, 10**30, dtype=object),
+        ["a", "b", "c", "d"],
+        None,
+        {"a"},
+        "a",
+        np.full(4, np.nan),
+        np.zeros((1, 4)),
+    ],
+)
+def test_what_is_no_action_is_told(action: object) -> None:
+    with pytest.raises(UsageError, match="expected 4 zeros and ones"):
+        ConceptSetSpace("abcd", [], 2).decode(action)  # type: ignore[arg-type]
