@@ -17,7 +17,7 @@ from ...core import UsageError, VLMFailError
 from ...envs.registry import make_domain
 from ...models.registry import make_model
 from ...runs.store import RunStore, dump_json
-from ...searchers import searcher_names
+from ...searchers import make_searcher, searcher_names
 from .comparison import compare
 from .families import failure_sheet, families
 from .figures import RunFigures, read_run
@@ -117,8 +117,12 @@ def _command(words: Sequence[str]) -> str:
 
 
 def _run(study: Study, processes: int, console: Console) -> bool:
+    # A name that cannot be loaded is told now, not hours later.
     for model in study.models:
-        make_model(model)  # an unknown name is told now, not hours later
+        make_model(model)
+    for searcher in study.searchers:
+        make_searcher(searcher)
+    make_domain(study.env)
     states = {task: state_of(study, task) for task in study.tasks()}
     keep_provenance(study)
     return do_all(study, states, processes, console)

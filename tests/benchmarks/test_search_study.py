@@ -308,3 +308,21 @@ def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
         main([*words(tmp_path), "--searchers", "luck"])
     with pytest.raises(SystemExit):
         main([*words(tmp_path), "--seeds", "0"])
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        (["--searchers", "no_such_module:Name"], "no_such_module"),
+        (["--searchers", f"{TOY.partition(':')[0]}:Nothing"], "Nothing"),
+        (["--searchers", TOY], "search agent"),
+        (["--env", "no_such_module:Name"], "no_such_module"),
+    ],
+)
+def test_what_cannot_be_loaded_is_told_before_anything_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: list[str], part: str
+) -> None:
+    out = tmp_path / "study"
+    assert main([*words(out), *change]) == 2
+    assert part in capsys.readouterr().err
+    assert not out.exists()
