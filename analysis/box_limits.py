@@ -64,6 +64,13 @@ class Limit:
         """Whether a conditional dimension that means nothing lies in the box."""
         return self.holds(0.5, NOWHERE)
 
+    def parts(self) -> list[Limit]:
+        """Return its values, or its lower and upper half."""
+        if self.bins is not None:
+            return [Limit(frozenset({place})) for place in sorted(self.bins)]
+        middle = (max(self.low, 0.0) + min(self.high, 1.0)) / 2.0
+        return [Limit(None, self.low, middle), Limit(None, middle, self.high)]
+
     def draw(self, one: Dimension, conditional: bool, rng: np.random.Generator) -> float:
         """Draw a number in [0, 1], of all where the box holds scenes without meaning."""
         free = conditional and self.holds_unused

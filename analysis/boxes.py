@@ -14,18 +14,31 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Evaluation, UsageError, clopper_pearson_lower, wilson_interval
+from ..core import Evaluation, UsageError, clopper_pearson_lower, derive_seed, wilson_interval
 from ..envs.vector_space import Vector, VectorSpace
 from ..runs.run import RunData
 from .box_limits import Limit, implied, limit_of, limit_text
 
-DEPTH = 4
-"""Splits on the way to a leaf (ours): object, orientation and two edges still read as one line."""
+DEPTH = 6
+"""Splits on the way to a leaf (ours): object, orientation and two edges; leaving objects out takes
+one each."""
 
-LEAST_SCENES = 8
-"""Scenes that a box must hold (ours): of eight that all fail, the lower bound is 68 %."""
+LEAF = 4
+"""Scenes that a leaf of the tree must hold (ours): four that all pass are clearly below τ = 0.6."""
+
+LEAST_SCENES = 6
+"""Scenes that must bear witness to a box (ours): of six that all fail the bound is 69 %."""
+
+SLICE = 3
+"""Scenes from which a part of a box may speak against it (ours)."""
+
+DRAWS = 2000
+"""Random scenes that tell how much of the space a part of the tree is."""
 
 F64 = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+_Told = tuple[Any, int, int]  # candidate, failures, passes and failures
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +49,8 @@ class Box:
         space: The space.
         limits: One a dimension.
         threshold: Failure rate τ from which a region is a failure mode.
-        failures: Failures of the search's trials in it.
-        n: Passes and failures of the search's trials in it.
+        failures: Failures of the search's trials in it that bear witness (`find_boxes`).
+        n: Passes and failures of these.
         scenes: Scenes that they are of.
         fresh_failures: Failures of scenes drawn in it after it was found.
         fresh_n: Passes and failures of these.
@@ -54,13 +67,18 @@ class Box:
 
     @property
     def failure_rate(self) -> float:
-        """Failure rate of the search's trials; flattered, since the box was chosen for it."""
-        return self.failures / self.n
+        """Failure rate of the witnesses: the tree did not see them, but the searcher chose them."""
+        return self.failures / self.n if self.n else 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson 95 % interval of `failure_rate`, counting scenes: trials of one are not new."""
         return _interval(self.failure_rate, self.scenes)
+
+    @property
+    def lower(self) -> float:
+        """One-sided 95 % lower bound of `failure_rate` (Wilson), counting scenes."""
+        return _interval(self.failure_rate, self.scenes, 0.90)[0]
 
     @property
     def fresh_rate(self) -> float | None:
@@ -137,29 +155,37 @@ def find_boxes(
     """Return the boxes whose failure rate surely reaches τ, the surest first; none rather than a
     doubtful one.
 
-    Ours. A regression tree over the evaluated scenes (numbers in [0, 1], choices one-hot) splits
-    them by failure rate. The largest nodes are boxes whose rate's Wilson 95 % lower bound reaches τ
-    and none of whose leaves has its upper bound below τ: searchers gather where scenes fail, so
-    that a node's rate alone hides its harmless part. A limit is dropped when the scenes beyond it
-    are as sure. The tree chose the boxes for their rates, so that only fresh scenes can confirm
-    them (`draw_in`, `Box.with_fresh`).
+    Ours. Half of the scenes (by their keys) suggest boxes: a regression tree over numbers in
+    [0, 1], choices one-hot, splits them by failure rate. Its largest nodes are suggested whose
+    rate reaches τ, and in whose leaves, values and halves it does too as far as is known. The rate
+    is that of the leaves by their volumes: searchers gather where scenes fail, and a plain mean
+    would hide the harmless part. A limit is dropped when scenes beyond it surely fail as well. The
+    other half bears witness: a suggestion becomes a box when the one-sided 95 % lower bound
+    (Wilson) of its rate there reaches τ. The tree's choice does not flatter this rate, the
+    searcher's choice of scenes within the box still may: only scenes drawn afresh confirm it
+    (`draw_in`, `Box.with_fresh`).
 
     Args:
         space: The space.
         evaluations: The search's, the last of each candidate; those without data are skipped.
         threshold: Failure rate τ.
         depth: Splits on the way to a leaf.
-        least: Scenes that a box must hold.
+        least: Scenes that must bear witness to a box.
     """
-    told = [(e.candidate, e.total.failures, e.total.n) for e in evaluations if e.total.n]
-    if len(told) < least:
+    halves: tuple[list[_Told], list[_Told]] = ([], [])
+    for one in evaluations:
+        if one.total.n:
+            told = one.candidate, one.total.failures, one.total.n
+            halves[derive_seed(0, one.key) % 2].append(told)
+    if len(halves[0]) < LEAF or len(halves[1]) < least:
         return []
-    scenes = _Scenes(space, told, threshold, least)
-    boxes = [scenes.box(scenes.widened(limits)) for limits in scenes.regions(depth)]
-    return sorted(
-        scenes.distinct([box for box in boxes if box is not None]),
-        key=lambda box: (-box.interval[0], -box.scenes, box.text),
-    )
+    suggesting, bearing = (_Scenes(space, half, threshold) for half in halves)
+    boxes = []
+    for limits in suggesting.regions(depth):
+        box = bearing.box(suggesting.widened(limits))
+        if box.scenes >= least and box.lower >= threshold:
+            boxes.append(box)
+    return sorted(bearing.distinct(boxes), key=lambda box: (-box.lower, -box.scenes, box.text))
 
 
 def boxes_of(run: RunData, space: VectorSpace, threshold: float | None = None) -> list[Box]:
@@ -194,18 +220,11 @@ def draw_in(box: Box, rng: np.random.Generator) -> Vector:
 
 
 class _Scenes:
-    """The evaluated scenes as the tree sees them."""
+    """Evaluated scenes as arrays: what the tree sees, and what a box holds of them."""
 
-    def __init__(
-        self,
-        space: VectorSpace,
-        told: Sequence[tuple[Any, int, int]],
-        threshold: float,
-        least: int,
-    ) -> None:
+    def __init__(self, space: VectorSpace, told: Sequence[_Told], threshold: float) -> None:
         self._space = space
         self._threshold = threshold
-        self._least = least
         resolved = [space.resolve(candidate) for candidate, _, _ in told]
         self._numbers = np.array([numbers for numbers, _, _ in resolved])
         self._bins = np.array([bins for _, _, bins in resolved])
@@ -217,38 +236,69 @@ class _Scenes:
             for _ in (one.choices if one.kind == "choice" else (one.name,))
         ]
 
-    def _columns(self) -> F64:
+    def _columns(self, numbers: F64, bins: npt.NDArray[np.int_]) -> F64:
         columns = []
         for i, one in enumerate(self._space.dimensions):
             if one.kind == "choice":
-                columns += [self._bins[:, i] == place for place in range(len(one.choices))]
+                columns += [bins[:, i] == place for place in range(len(one.choices))]
             else:
-                columns.append(self._numbers[:, i])
+                columns.append(numbers[:, i])
         return np.stack(columns, axis=1).astype(np.float64)
 
     def regions(self, depth: int) -> list[tuple[Limit, ...]]:
-        """Return the limits of the largest sure nodes of the tree without a clearly other leaf."""
+        """Return the limits of the largest failing nodes of a tree without a leaf that is not."""
         from sklearn.tree import DecisionTreeRegressor
 
-        model = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=self._least, random_state=0)
-        tree = model.fit(self._columns(), self._failures / self._n).tree_
+        # Ordered by value, so that the log's order does not decide between equal splits.
+        columns, rates = self._columns(self._numbers, self._bins), self._failures / self._n
+        order = np.lexsort((rates, *columns.T))
+        model = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=LEAF, random_state=0)
+        tree = model.fit(columns[order], rates[order]).tree_
+        volumes = self._volumes(tree)
         width = len(self._owner)
 
-        def found(node: int, low: F64, high: F64) -> tuple[list[tuple[Limit, ...]], bool]:
-            """Return the regions of a node, and whether all its leaves may fail as often as τ."""
+        def found(node: int, low: F64, high: F64) -> tuple[list[tuple[Limit, ...]], bool, float]:
+            """Return a node's regions, whether no leaf is surely below τ, and volume x rate."""
             here = self._limits(low, high)
             if tree.children_left[node] < 0:
-                parts, alike = [], self._bounds(self._inside(here))[1] >= self._threshold
+                box = self.box(here)
+                parts, alike = [], box.interval[1] >= self._threshold
+                failing = volumes[node] * box.failure_rate
             else:
                 column, edge = tree.feature[node], tree.threshold[node]
                 left_high, right_low = high.copy(), low.copy()
                 left_high[column] = right_low[column] = edge
-                left, left_alike = found(tree.children_left[node], low, left_high)
-                right, right_alike = found(tree.children_right[node], right_low, high)
+                left, left_alike, left_failing = found(tree.children_left[node], low, left_high)
+                right, right_alike, right_failing = found(
+                    tree.children_right[node], right_low, high
+                )
                 parts, alike = left + right, left_alike and right_alike
-            return ([here] if alike and self.box(here) else parts), alike
+                failing = left_failing + right_failing
+            fails = failing >= self._threshold * volumes[node] > 0.0
+            whole = alike and fails and self._even(here)
+            return ([here] if whole else parts), alike, failing
 
         return found(0, np.full(width, -math.inf), np.full(width, math.inf))[0]
+
+    def _even(self, limits: tuple[Limit, ...]) -> bool:
+        """Whether no value and no half of a dimension within a box fails less often than τ."""
+        inside = self._inside(limits)
+        for i, limit in enumerate(limits):
+            for part in limit.parts():
+                slice_ = inside & part.holds_all(self._numbers[:, i], self._bins[:, i])
+                told = self._box(limits, slice_)
+                if told.scenes >= SLICE and told.failure_rate < self._threshold:
+                    return False
+        return True
+
+    def _volumes(self, tree: Any) -> F64:
+        """Return the share of all scenes that lies in each node of a tree, from draws."""
+        rng = np.random.default_rng(0)
+        resolved = [self._space.resolve(self._space.sample(rng)) for _ in range(DRAWS)]
+        numbers, _, bins = (np.array(part) for part in zip(*resolved, strict=True))
+        columns = self._columns(numbers, bins).astype(np.float32)
+        shares: F64 = np.asarray(tree.decision_path(columns).mean(axis=0)).ravel()
+        return shares
 
     def _limits(self, low: F64, high: F64) -> tuple[Limit, ...]:
         """Return the limits that bounds on the tree's columns amount to."""
@@ -258,35 +308,19 @@ class _Scenes:
             limits.append(limit_of(one, self._space.conditions[i] is not None, low[own], high[own]))
         return implied(self._space, limits)
 
-    def _inside(self, limits: Sequence[Limit]) -> npt.NDArray[np.bool_]:
+    def _inside(self, limits: Sequence[Limit]) -> Flags:
         inside = np.ones(len(self._n), dtype=bool)
         for i, limit in enumerate(limits):
             inside &= limit.holds_all(self._numbers[:, i], self._bins[:, i])
         return inside
 
-    def _bounds(self, inside: npt.NDArray[np.bool_]) -> tuple[float, float]:
-        """Return the interval of the failure rate of some scenes."""
-        if not inside.any():
-            return 0.0, 1.0
-        rate = float(self._failures[inside].sum() / self._n[inside].sum())
-        return _interval(rate, int(inside.sum()))
+    def box(self, limits: tuple[Limit, ...]) -> Box:
+        """Return the box of these limits with what its scenes did."""
+        return self._box(limits, self._inside(limits))
 
-    def _sure(self, inside: npt.NDArray[np.bool_]) -> bool:
-        return int(inside.sum()) >= self._least and self._bounds(inside)[0] >= self._threshold
-
-    def box(self, limits: tuple[Limit, ...]) -> Box | None:
-        """Return the box, or None when its failure rate is not sure to reach τ."""
-        inside = self._inside(limits)
-        if not self._sure(inside):
-            return None
-        return Box(
-            self._space,
-            limits,
-            self._threshold,
-            int(self._failures[inside].sum()),
-            int(self._n[inside].sum()),
-            int(inside.sum()),
-        )
+    def _box(self, limits: tuple[Limit, ...], inside: Flags) -> Box:
+        counts = (int(numbers[inside].sum()) for numbers in (self._failures, self._n))
+        return Box(self._space, limits, self._threshold, *counts, int(inside.sum()))
 
     def widened(self, limits: tuple[Limit, ...]) -> tuple[Limit, ...]:
         """Drop limits beyond which the scenes surely fail as well, one at a time."""
@@ -295,13 +329,15 @@ class _Scenes:
                 continue
             everything = Limit.all_of(one, self._space.conditions[i] is not None)
             wider = (*limits[:i], everything, *limits[i + 1 :])
-            if self._sure(self._inside(wider) & ~self._inside(limits)):
+            beyond = self._inside(wider) & ~self._inside(limits)
+            sure = self._box(wider, beyond).interval[0] >= self._threshold
+            if sure and self._even(wider):
                 limits = wider
         return limits
 
     def distinct(self, boxes: Sequence[Box]) -> list[Box]:
         """Return the boxes whose scenes do not all lie in a larger one."""
-        kept: list[tuple[Box, npt.NDArray[np.bool_]]] = []
+        kept: list[tuple[Box, Flags]] = []
         for box in sorted(boxes, key=lambda box: -box.scenes):
             inside = self._inside(box.limits)
             if not any(np.all(larger[inside]) for _, larger in kept):
@@ -309,6 +345,6 @@ class _Scenes:
         return [box for box, _ in kept]
 
 
-def _interval(rate: float, scenes: int) -> tuple[float, float]:
+def _interval(rate: float, scenes: int, confidence: float = 0.95) -> tuple[float, float]:
     # Rounded down: a fraction of a failing scene is no evidence.
-    return wilson_interval(math.floor(rate * scenes + 1e-9), scenes)
+    return wilson_interval(math.floor(rate * scenes + 1e-9), scenes, confidence)

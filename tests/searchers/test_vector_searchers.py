@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from vlmfail.core import AgentError, Evaluation, Outcome, Tally, Trial, UsageError
-from vlmfail.envs.concept_sets import ConceptSetSpace
 from vlmfail.envs.vector_space import Dimension, VectorSpace
 from vlmfail.searchers import make_searcher
 from vlmfail.searchers._kinds import KINDS
@@ -194,12 +193,3 @@ def test_a_space_without_neighbours_is_told() -> None:
 def test_knobs_out_of_range_are_told(name: str, args: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(args))):
         make_searcher(name, **args)
-
-
-def test_sets_are_drawn_as_before(street: ConceptSetSpace) -> None:
-    """The golden record's first draws, whatever kinds of space random serves."""
-    agent = make_searcher("random")
-    agent.bind(street, seed=5, trials=5, budget=200)
-    first = [street.key(one) for one in agent.ask(40)]
-    agent.bind(street, seed=5, trials=5, budget=200)
-    assert [street.key(one) for _ in range(5) for one in agent.ask(8)] == first
