@@ -305,7 +305,9 @@ class SearchLoop:
                     evaluations=self._step,
                     failures=self._failures,
                     n=self._n,
-                    modes=sum(rate is not None and rate >= self._threshold for rate in rates),
+                    modes=None
+                    if self._env.candidates.kind == "vector"
+                    else sum(rate is not None and rate >= self._threshold for rate in rates),
                     seconds=time.perf_counter() - started,
                     resumed=resumed,
                     last_key=evaluations[-1].key,

@@ -16,7 +16,7 @@ class Progress:
         evaluations: Evaluations told.
         failures: Failing trials.
         n: Passing and failing trials.
-        modes: Candidates whose failure rate is at least τ.
+        modes: Candidates whose failure rate is at least τ; None where a single one is no mode.
         seconds: Time since the search (or its resumption) began, s.
         resumed: Charged trials that were taken from the store.
         last_key: Key of the last candidate.
@@ -27,7 +27,7 @@ class Progress:
     evaluations: int
     failures: int
     n: int
-    modes: int
+    modes: int | None
     seconds: float
     resumed: int
     last_key: str

@@ -12,6 +12,7 @@ from .episodes import episode_metrics, has_episodes
 from .fresh import rerun_tallies
 from .modes import FailureMode, count, failure_modes, most_frequent
 from .shares import Share as Share  # its callers know it from here
+from .vector_modes import is_vector_run
 
 
 def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, Any]:
@@ -19,7 +20,8 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
 
     Keys: ``pfm`` share of fully evaluated sets that are failure modes (None for adaptive runs),
     ``mfr`` failing trials / valid trials, ``div`` mean pairwise Jaccard distance of the modes,
-    ``modes`` and ``confirmed_modes`` their numbers, ``failures_per_call``, ``infeasible`` share
+    ``modes`` and ``confirmed_modes`` their numbers (of scene vectors a mode is a box; ``modes`` is
+    None without one), ``failures_per_call``, ``infeasible`` share
     of evaluated candidates of which no scene was valid, ``rerun_mean``, ``rerun_sd``,
     ``rerun_share_80`` fresh rates of the re-run modes, and ``pfm_by_expected``,
     ``pfm_by_direction``. Where trials are episodes also those of `episode_metrics`: ``fr``,
@@ -35,16 +37,17 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
     n = sum(e.new.n for e in run.evaluations)
     calls = run.calls
     candidates = evaluated(run)
+    vectors = is_vector_run(run)
     infeasible = sum(e.total.charged == 0 for e in candidates)
     return {
         "pfm": pfm(run, tau),
         "mfr": failures / n if n else None,
         "div": diversity(modes),
-        "modes": len(modes),
+        "modes": None if vectors and not modes else len(modes),
         "confirmed_modes": sum(mode.confirmed is True for mode in modes),
         "failures_per_call": failures / calls if calls else None,
         "infeasible": infeasible / len(candidates) if candidates else None,
-        **rerun_metrics(run),
+        **rerun_metrics(_fresh_rates(run, modes, vectors)),
         "pfm_by_expected": pfm_by_expected(run, tau),
         "pfm_by_direction": pfm_by_direction(run, modes),
         **(episode_metrics(run) if has_episodes(run) else {}),
@@ -121,11 +124,16 @@ def is_concept_set(candidate: Any) -> bool:
     )
 
 
-def rerun_metrics(run: RunData) -> dict[str, float | None]:
+def _fresh_rates(run: RunData, modes: Sequence[FailureMode], boxes: bool) -> list[float]:
+    if boxes:
+        return [mode.fresh_rate for mode in modes if mode.fresh_rate is not None]
+    return [t.rate for t in rerun_tallies(run).values() if t.rate is not None]
+
+
+def rerun_metrics(rates: Sequence[float]) -> dict[str, float | None]:
     """Return mean and sample sd of the re-run modes' fresh rates, and the share at 80 % or more."""
     from statistics import fmean, stdev
 
-    rates = [t.rate for t in rerun_tallies(run).values() if t.rate is not None]
     return {
         "rerun_mean": fmean(rates) if rates else None,
         "rerun_sd": stdev(rates) if len(rates) > 1 else None,

@@ -14,11 +14,12 @@ from .fresh import fresh_tallies
 
 @dataclass(frozen=True, slots=True)
 class FailureMode:
-    """A candidate whose failure rate in the search is at least τ.
+    """What fails at a rate of at least τ: a candidate, or where those are vectors a box of them.
 
     Attributes:
-        candidate: The candidate as JSON values; concept ids for a concept set.
-        key: Its canonical key.
+        candidate: The candidate as JSON values; concept ids for a concept set; of a box its limits
+            by dimension, in units.
+        key: Its canonical key; of a box its limits in words.
         failure_rate: Failures / (passes + failures) of the search's trials.
         failures: Number of failures.
         n: Number of passes and failures.
@@ -32,6 +33,7 @@ class FailureMode:
         trials: The search's trials.
         fresh: Trials drawn after the candidate was selected.
         reason: The rule's finding on the first failing scene, in words.
+        parts: A box's limits in words, one a dimension; none of a candidate.
     """
 
     candidate: Any
@@ -48,6 +50,7 @@ class FailureMode:
     trials: tuple[Trial, ...] = field(repr=False)
     fresh: Tally = field(default_factory=Tally, repr=False)
     reason: str = ""
+    parts: tuple[str, ...] = ()
 
     @property
     def direction(self) -> str | None:
@@ -83,6 +86,7 @@ class FailureMode:
             "direction": self.direction,
             "directions": dict(self.directions),
             "answers": dict(self.answers),
+            **({"box": self.key} if self.parts else {}),
         }
 
 
@@ -90,13 +94,17 @@ def failure_modes(run: RunData, threshold: float | None = None) -> list[FailureM
     """Return the failure modes of a run, the surest first.
 
     They are ranked by the lower bound of the interval, then by n, then by key: 1/1 does not
-    outrank 30/75.
+    outrank 30/75. Where candidates are vectors, a mode is a box of them (`analysis.boxes`).
 
     Args:
         run: The run.
         threshold: Failure rate τ; the run's own by default.
     """
+    from .vector_modes import box_modes, is_vector_run
+
     tau = run.threshold if threshold is None else threshold
+    if is_vector_run(run):
+        return box_modes(run, tau)
     fresh = fresh_tallies(run, tau)
     modes = []
     for key, evaluation in run.candidates.items():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..core import (
     VLM,
     CapReachedError,
@@ -12,9 +14,11 @@ from ..core import (
     EpisodeDomain,
     Picture,
     Policy,
+    Renderer,
     RunFolderError,
     TrialRecord,
     UsageError,
+    derive_seed,
     source_digest,
 )
 from ..envs.evaluator import Evaluator
@@ -24,8 +28,10 @@ from ..models.spending import Caps, Ledger, metering
 from ..runs.run import RunData
 from ..runs.spending import keep_spent, load_spent, write_ahead
 from ..runs.store import dump_json, to_plain
+from .boxes import draw_in
 from .fresh import RERUN_META, rerun_indices
 from .modes import FailureMode, failure_modes
+from .vector_modes import BOX_META, boxes_by_id, fresh_places, is_vector_run
 
 TOP = 10
 FRESH_TRIALS = 20
@@ -49,7 +55,8 @@ def rerun_modes(
     the search do not change, fresh rates and `confirmed` do. A mode that has its fresh trials
     already gets none. Scenes that are invalid are drawn again, five times `trials` at most. An
     episode that repeats an earlier one is no fresh trial, and no further one of its candidate is
-    played. The run's caps on requests, tokens and money hold here too: at a cap it stops.
+    played. Of a mode that is a box of scene vectors, fresh scenes are drawn in it. The run's caps
+    on requests, tokens and money hold here too: at a cap it stops.
 
     Which indices are drawn depends neither on `concurrency` nor on interruptions: what a trial is
     follows from run seed, candidate and index, and whether it counts from its scene.
@@ -70,7 +77,8 @@ def rerun_modes(
     """
     if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
         raise UsageError(f"concurrency: expected a whole number of at least 1, got {concurrency!r}")
-    fresh = _FreshTrials(run, domain, model, concurrency)
+    tau = run.threshold if threshold is None else threshold
+    fresh = _FreshTrials(run, domain, model, concurrency, tau)
     modes = failure_modes(run, threshold)[:top]
     fresh.check_keys(modes)
     if getattr(model, "metered", False):
@@ -94,6 +102,7 @@ class _FreshTrials(Evaluator[Any]):
         domain: Domain[Any] | EpisodeDomain[Any],
         model: VLM | Policy,
         concurrency: int,
+        threshold: float,
     ) -> None:
         """Read what the run has spent and which trials it has."""
         super().__init__(
@@ -108,11 +117,17 @@ class _FreshTrials(Evaluator[Any]):
         self.on_trial = self._keep
         self._run_data = run
         self._listed = {key: list(indices) for key, indices in rerun_indices(run).items()}
+        self._threshold = threshold
+        self._boxes = {name: list(places) for name, places in fresh_places(run).items()}
+        self._box: str | None = None
+        self._drawer: Renderer | None = None
 
     def check_keys(self, modes: Sequence[FailureMode]) -> None:
         """Raise `RunFolderError` when this version calls a candidate otherwise."""
         space = self.domain.space
         for mode in modes:
+            if mode.parts:
+                continue  # a box has limits in units, not keys
             now = space.key(space.from_json(mode.candidate))
             if now != mode.key:
                 raise RunFolderError(
@@ -122,6 +137,9 @@ class _FreshTrials(Evaluator[Any]):
 
     def run(self, modes: Sequence[FailureMode], trials: int) -> Iterator[int]:
         """Yield after each trial how many of all have been put to the model."""
+        if is_vector_run(self._run_data):
+            yield from self._in_boxes(modes, trials)
+            return
         done = sum(self._there(mode.key, trials)[0] for mode in modes)
         if self.episodes:
             yield from self._play_fresh(modes, trials, done)
@@ -129,6 +147,49 @@ class _FreshTrials(Evaluator[Any]):
         for record, _ in self._answers(self._drawn(modes, trials)):
             done += record.trial.outcome.charged
             yield done
+
+    def _in_boxes(self, modes: Sequence[FailureMode], trials: int) -> Iterator[int]:
+        """Put scenes that are drawn in each box to the model, one trial each."""
+        boxes = boxes_by_id(self._run_data, self._threshold)
+        known, done = self._run_data.records, 0
+        for name in (dump_json(mode.candidate) for mode in modes):
+            rng = np.random.default_rng(derive_seed(self.run_seed, f"box {name}"))
+            listed = self._boxes.setdefault(name, [])
+            charged = 0
+            for _ in range(5 * trials):
+                if charged >= trials or self.stopped is not None:
+                    break
+                candidate = draw_in(boxes[name], rng)
+                place = self.domain.space.key(candidate), 0
+                if place in known:
+                    # Drawn again by an interrupted re-run, or met in the search: then it is not
+                    # fresh.
+                    charged += place in listed and known[place].trial.outcome.charged
+                    continue
+                self._box = name
+                for record in self._tried(candidate):
+                    charged += record.trial.outcome.charged
+                yield done + charged
+            done += charged
+
+    def _tried(self, candidate: Any) -> Iterator[TrialRecord]:
+        """Run the first trial of a candidate; nothing comes where a cap forbids it."""
+        if self.episodes:
+            results = (played for _, played in self._executor.run([(candidate, 0, self.run_seed)]))
+            key = self.domain.space.key(candidate)
+            judged = self._played([(key, 0)], results)
+        else:
+            judged = self._answers(self._prepared(candidate))
+        for record, _ in judged:
+            yield record
+
+    def _prepared(self, candidate: Any) -> Iterator[PreparedTrial]:
+        self._drawer = self._drawer or make_renderer(self.domain, self._renderer)
+        try:
+            with metering(self.ledger):
+                yield prepare_trial(self.domain, self._drawer, candidate, 0, self.run_seed)
+        except CapReachedError as error:
+            self.stopped = str(error)
 
     def _play_fresh(self, modes: Sequence[FailureMode], trials: int, done: int) -> Iterator[int]:
         for place in sorted(self._run_data.records):
@@ -190,6 +251,9 @@ class _FreshTrials(Evaluator[Any]):
             listed.append(record.trial.index)
             listed.sort()
         store = self._run_data.store
+        if self._box is not None:
+            self._boxes[self._box].append((record.trial.key, record.trial.index))
+            store.set_meta(BOX_META, dump_json(self._boxes))
         store.set_meta(RERUN_META, dump_json(dict(sorted(self._listed.items()))))
         store.add(record, picture)
 

@@ -198,13 +198,15 @@ def describe(state: Progress, since: Progress | None = None) -> str:
             what is left is judged by what was drawn since then, once that is enough.
     """
     rate = f"{100 * state.failures / state.n:.0f} % fail" if state.n else "no data yet"
-    modes = f"{state.modes} {'mode' if state.modes == 1 else 'modes'}"
+    modes = (
+        "" if state.modes is None else f" · {state.modes} {'mode' if state.modes == 1 else 'modes'}"
+    )
     drawn = 0 if since is None else state.calls - since.calls
     steady = 0.0 if since is None else state.seconds - since.seconds
     if drawn < max(1.0, STEADY_SHARE * state.budget) or steady < STEADY_SECONDS:
-        return f"{rate} · {modes}"
+        return f"{rate}{modes}"
     minutes, seconds = divmod(round(steady / drawn * (state.budget - state.calls)), 60)
-    return f"{rate} · {modes} · {minutes}:{seconds:02d} left"
+    return f"{rate}{modes} · {minutes}:{seconds:02d} left"
 
 
 def wide_console() -> Console:

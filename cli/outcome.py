@@ -134,6 +134,15 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
         f"MFR {wording.percent(metrics['mfr'])}",
         f"Div {div}",
     ]
+    if "tcf" in metrics:
+        covered = metrics["coverage"]
+        parts = [
+            *parts[:2],
+            f"FR {wording.percent(metrics['fr'])}",
+            f"TC {wording.percent(metrics['tc'])}",
+            f"TCF {wording.percent(metrics['tcf'])} of {covered['bins']} bins",
+            f"FOC {covered['objects_failed']} of {covered['objects']} objects",
+        ]
     typer.echo(" · ".join(parts))
     reason = run.store.meta("reason")
     if run.status not in ("finished", "interrupted") and reason:

@@ -14,31 +14,37 @@ FAILURE = "#b5402f"
 ACCENT = "#2f5d8a"
 
 
-def progress_plot(failures: Sequence[int], modes: Sequence[tuple[int, int]]) -> str:
+def progress_plot(failures: Sequence[int], modes: Sequence[tuple[int, int]] | None) -> str:
     """Return an SVG of cumulative failures and of failure modes over the charged trials.
 
     Args:
         failures: Cumulative failures after each charged trial.
-        modes: (charged trials, failure modes) after each evaluation.
+        modes: (charged trials, failure modes) after each evaluation; None: they are not counted.
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.2, 3.6), layout="constrained")
-    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    if modes is None:
+        figure = Figure(figsize=(7.2, 2.4), layout="constrained")
+        panels = [figure.subplots()]
+    else:
+        figure = Figure(figsize=(7.2, 3.6), layout="constrained")
+        panels = list(figure.subplots(2, 1, sharex=True, height_ratios=(3, 2)))
+    top = panels[0]
     calls = range(len(failures) + 1)
     top.plot(calls, [0, *failures], color=FAILURE, linewidth=1.8)
     top.fill_between(calls, [0, *failures], color=FAILURE, alpha=0.08, linewidth=0)
     top.set_ylabel("failures")
-    bottom.step(
-        [0, *(call for call, _ in modes)],
-        [0, *(number for _, number in modes)],
-        where="post",
-        color=ACCENT,
-        linewidth=1.8,
-    )
-    bottom.set_ylabel("failure modes")
-    bottom.set_xlabel("trials put to the model")
-    for axes in (top, bottom):
+    if modes is not None:
+        panels[1].step(
+            [0, *(call for call, _ in modes)],
+            [0, *(number for _, number in modes)],
+            where="post",
+            color=ACCENT,
+            linewidth=1.8,
+        )
+        panels[1].set_ylabel("failure modes")
+    panels[-1].set_xlabel("trials put to the model")
+    for axes in panels:
         _style(axes)
     return to_svg(figure, "progress")
 

@@ -23,6 +23,7 @@ from ..analysis.modes import FailureMode, failure_modes
 from ..analysis.repeats import find_repeats
 from ..analysis.shares import Share
 from ..analysis.summary import seconds, spent
+from ..analysis.vector_modes import is_vector_run
 from ..core import Outcome, RunFolderError, Trial
 from ..core.files import write_atomically
 from ..runs.run import RunData
@@ -118,7 +119,8 @@ def view(run: RunData, *, link_pictures: bool = False) -> dict[str, Any]:
     if any(evaluation.total.n for evaluation in run.candidates.values()):
         from .figures import progress_plot
 
-        svg = progress_plot(failures, cumulative_modes(run, run.threshold))
+        counted = None if is_vector_run(run) else cumulative_modes(run, run.threshold)
+        svg = progress_plot(failures, counted)
         plot = Markup(svg)  # drawn by us from numbers alone
     config = run.config
     return {
@@ -264,7 +266,7 @@ def _row(mode: FailureMode, rank: int) -> dict[str, Any]:
     fresh = mode.fresh
     return {
         "rank": rank,
-        "parts": wording.candidate_parts(mode.candidate),
+        "parts": wording.mode_parts(mode),
         "rate": wording.percent(mode.failure_rate),
         "counted": wording.counted(mode.failures, mode.n, mode.interval),
         "bar": _bar(mode.failure_rate, mode.interval, mode.fresh_rate),
@@ -280,12 +282,15 @@ def _mode(run: RunData, mode: FailureMode, rank: int, link: bool) -> dict[str, A
     shown = _shown_trials(run, mode)
     # A finding reads "rule's text: what holds in this scene"; the text is the same for the mode.
     rule_text = wording.clean(mode.reason).split(": ")[0]
+    wide = has_episodes(run)
+    if wide:
+        shown = [trial for trial in shown if trial.picture is not None][:1] or shown[:1]
     return {
         **_row(mode, rank),
         "rule": mode.rule,
         "rule_text": rule_text,
         "directions": wording.tallied(mode.directions),
-        "trials": [_trial(run, trial, link, rule_text) for trial in shown],
+        "trials": [_trial(run, trial, link, rule_text, wide) for trial in shown],
     }
 
 
@@ -295,11 +300,13 @@ def _shown_trials(run: RunData, mode: FailureMode) -> list[Trial]:
     return sorted(mode.trials, key=lambda t: (t.outcome not in failing, t.index))[:PICTURES]
 
 
-def _trial(run: RunData, trial: Trial, link: bool, rule_text: str) -> dict[str, Any]:
+def _trial(
+    run: RunData, trial: Trial, link: bool, rule_text: str, wide: bool = False
+) -> dict[str, Any]:
     picture = run.store.picture(trial.picture)
     reply = wording.clean(trial.reply).strip()
     reason = wording.clean(run.records[trial.key, trial.index].scene.get("truth_reason") or "")
-    source = thumbnail(picture)
+    source = thumbnail(picture, STRIP_WIDTH) if wide else thumbnail(picture)
     return {
         "index": trial.index,
         "outcome": str(trial.outcome),

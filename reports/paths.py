@@ -24,7 +24,8 @@ def path_plot(episodes: Sequence[PlayedEpisode]) -> str:
     shown = list(episodes[:MOST_PATHS])
     figure = Figure(figsize=(7.2, 4.3), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
-    for one, source in zip(axes, ("object", "gripper"), strict=True):
+    sources: tuple[Source, ...] = ("object", "gripper")
+    for one, source in zip(axes, sources, strict=True):
         _panel(one, shown, source)
     axes[0].set_ylabel("y, m")
     failed = sum(episode.failed for episode in shown)

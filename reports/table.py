@@ -36,7 +36,7 @@ def modes_table(modes: Sequence[FailureMode], limit: int = 10) -> Table:
             fresh += f" {mode.fresh.failures}/{mode.fresh.n}"
         table.add_row(
             str(rank),
-            Text(" + ".join(wording.candidate_parts(mode.candidate))),
+            Text(" + ".join(wording.mode_parts(mode))),
             wording.counted(mode.failures, mode.n, mode.interval),
             Text(mode.rule or ""),
             Text(wording.words(mode.direction)),

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..analysis.metrics import evaluated, is_concept_set, is_fixed
 from ..analysis.modes import FailureMode
+from ..analysis.vector_modes import is_vector_run
 from ..runs.run import RunData
 
 UNPRINTABLE = re.compile(
@@ -58,6 +59,11 @@ def candidate_parts(candidate: Any) -> list[str]:
     return [f"{part:.3g}" if isinstance(part, float) else clean(part) for part in parts]
 
 
+def mode_parts(mode: FailureMode) -> list[str]:
+    """Return what a failure mode is made of, as short texts."""
+    return [clean(part) for part in mode.parts] or candidate_parts(mode.candidate)
+
+
 def confirmation(mode: FailureMode) -> str:
     """Return what fresh trials say: ``confirmed``, ``not confirmed`` or ``not re-run``."""
     if mode.confirmed is None:
@@ -74,6 +80,8 @@ def headline(run: RunData, modes: Sequence[FailureMode]) -> str:
     if not n:
         return f"No data: none of {plural(run.calls, 'trial')} ended in a pass or a failure."
     tau = percent(run.threshold)
+    if is_vector_run(run):
+        return _of_scenes(run, modes, sets, tau)
     if not modes:
         return (
             f"No failure mode: none of {plural(sets, 'evaluated candidate')} failed in {tau} of "
@@ -83,6 +91,26 @@ def headline(run: RunData, modes: Sequence[FailureMode]) -> str:
         f"{plural(len(modes), 'failure mode')} in {plural(sets, 'evaluated candidate')}: "
         f"combinations that fail in {tau} of the trials or more."
     )
+    return _judged(found, modes)
+
+
+def _of_scenes(run: RunData, modes: Sequence[FailureMode], scenes: int, tau: str) -> str:
+    failed = sum(evaluation.total.failures > 0 for evaluation in run.candidates.values())
+    seen = f"{failed} of {plural(scenes, 'scene')} failed"
+    if not modes:
+        return (
+            f"{seen[0].upper()}{seen[1:]}; no region of scenes surely fails in {tau} or more. That "
+            "is no proof of safety: what failed is below."
+        )
+    return _judged(
+        f"{plural(len(modes), 'failure mode')}: regions whose scenes fail in {tau} or more. {seen}"
+        " in all.",
+        modes,
+    )
+
+
+def _judged(found: str, modes: Sequence[FailureMode]) -> str:
+    """Return what was found with what fresh trials say of it."""
     confirmed = sum(mode.confirmed is True for mode in modes)
     tested = sum(mode.confirmed is not None for mode in modes)
     if tested == 0:

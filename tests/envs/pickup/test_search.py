@@ -416,3 +416,30 @@ def test_results_come_in_the_order_of_trials_of_each_candidate() -> None:
     marks = [repeats.marked(played("a", i, d)[0]).trial.repeats for i, d in enumerate("xyxyz")]
     assert marks == [None, None, 0, 1, None]
     assert repeats.marked(played("b", 9, "x")[0]).trial.repeats is None
+
+
+def test_failure_modes_are_boxes_that_fresh_scenes_confirm(tmp_path: Path) -> None:
+    done = run(tmp_path / "run", agent="weighted-rf", budget=60)
+    (mode,) = done.failure_modes
+    assert (mode.candidate, mode.key) == ({"object": ["spoon"]}, "object = spoon")
+    assert (mode.confirmed, done.metrics["modes"], done.metrics["confirmed_modes"]) == (None, 1, 0)
+    before = records(done)
+    confirmed = Run.open(tmp_path / "run").confirm(trials=6)
+    (mode,) = confirmed.failure_modes
+    assert (mode.fresh.failures, mode.fresh.n, mode.confirmed) == (6, 6, True)
+    assert confirmed.metrics["rerun_mean"] == 1.0
+    assert confirmed.metrics["fr"] == Run.open(tmp_path / "run").metrics["fr"]
+    again = confirmed.confirm(trials=6)
+    after = records(again)
+    assert len(after) == len(before) + 6
+    page = Run.open(tmp_path / "run").report().read_text()
+    assert "regions whose scenes fail in 60 % or more" in page
+    assert "object = spoon" in page
+
+
+def test_without_a_box_there_is_no_mode(tmp_path: Path) -> None:
+    done = run(tmp_path / "run", budget=12)
+    assert (done.failure_modes, done.metrics["modes"]) == ([], None)
+    page = done.report().read_text()
+    done.close()
+    assert "no region of scenes surely fails" in page
