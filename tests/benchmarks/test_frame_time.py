@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from vlmfail.benchmarks import frame_time
@@ -15,6 +16,16 @@ def test_frames_are_timed_alone_and_in_company(capsys, monkeypatch):
     assert (one["processes"], one["frames"], two["processes"], two["frames"]) == (1, 2, 2, 4)
     assert 0.01 < one["median"] <= one["p95"] < 60
     assert one["rate"] > 0
+
+
+def test_looks_of_a_policy_are_timed(monkeypatch):
+    pytest.importorskip("mujoco")
+    seconds = frame_time.build(frame_time.PICK_UP)
+    monkeypatch.setattr(frame_time, "WARM", 1)
+    begun, each = seconds((0, 3))
+    assert begun > 0
+    assert len(each) == 3
+    assert 1e-4 < np.median(each) < 60
 
 
 def test_bad_counts_are_refused(capsys):
