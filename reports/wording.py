@@ -81,7 +81,7 @@ def headline(run: RunData, modes: Sequence[FailureMode]) -> str:
         return f"No data: none of {plural(run.calls, 'trial')} ended in a pass or a failure."
     tau = percent(run.threshold)
     if is_vector_run(run):
-        return _of_scenes(run, modes, sets, tau)
+        return _of_scenes(run, modes, tau)
     if not modes:
         return (
             f"No failure mode: none of {plural(sets, 'evaluated candidate')} failed in {tau} of "
@@ -94,13 +94,14 @@ def headline(run: RunData, modes: Sequence[FailureMode]) -> str:
     return _judged(found, modes)
 
 
-def _of_scenes(run: RunData, modes: Sequence[FailureMode], scenes: int, tau: str) -> str:
+def _of_scenes(run: RunData, modes: Sequence[FailureMode], tau: str) -> str:
+    scenes = sum(evaluation.total.n > 0 for evaluation in run.candidates.values())
     failed = sum(evaluation.total.failures > 0 for evaluation in run.candidates.values())
     seen = f"{failed} of {plural(scenes, 'scene')} failed"
     if not modes:
         return (
-            f"{seen[0].upper()}{seen[1:]}; no region of scenes surely fails in {tau} or more. That "
-            "is no proof of safety: what failed is below."
+            f"{seen}; no region of scenes surely fails in {tau} or more. That is no proof of safety: "
+            "see the intervals."
         )
     return _judged(
         f"{plural(len(modes), 'failure mode')}: regions whose scenes fail in {tau} or more. {seen}"

@@ -45,7 +45,7 @@ INSTRUCTIONS = (
 """What the policy is told; the first unless the factor ``instruction`` varies it. Ours."""
 
 
-def pickup_space(factors: Collection[str] = (), names: Sequence[str] | None = None) -> VectorSpace:
+def pickup_space(factors: Collection[str] = (), names: Sequence[str] | None = None) -> PickUpSpace:
     """Return the space of scene vectors.
 
     Args:
@@ -95,7 +95,35 @@ def pickup_space(factors: Collection[str] = (), names: Sequence[str] | None = No
             )
     if "instruction" in factors:
         dimensions.append(Dimension("instruction", "choice", INSTRUCTIONS))
-    return VectorSpace(dimensions)
+    return PickUpSpace(dimensions)
+
+
+class PickUpSpace(VectorSpace):
+    """Scene vectors in which no object is named twice: there is one of each.
+
+    A distractor that is the target or an earlier distractor stands for the next object that is not
+    on the table yet, in the order of its bins; so says the canonical form.
+    """
+
+    def __init__(self, dimensions: Sequence[Dimension]) -> None:
+        """Build the space."""
+        super().__init__(dimensions)
+        named = [f"distractor_{number}_object" for number in range(1, DISTRACTORS + 1)]
+        self._others = [self.names.index(name) for name in named if name in self.names]
+
+    def resolve(self, candidate: Any) -> tuple[list[float], list[bool], list[int]]:
+        """Return what `VectorSpace.resolve` does, with each object once."""
+        numbers, meaning, bins = super().resolve(candidate)
+        taken = {self.dimensions[0].choices[bins[0]]}
+        for i in self._others:
+            if not meaning[i]:
+                continue
+            choices = self.dimensions[i].choices
+            while choices[bins[i]] in taken:
+                bins[i] = (bins[i] + 1) % len(choices)
+            numbers[i] = (bins[i] + 0.5) / len(choices)
+            taken.add(choices[bins[i]])
+        return numbers, meaning, bins
 
 
 def _distractor(name: str, known: Sequence[str], counts: Sequence[str]) -> list[Dimension]:

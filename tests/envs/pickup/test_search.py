@@ -109,6 +109,19 @@ def test_factors_come_from_the_vector_too() -> None:
     assert scene_of(space, row).distractors == ()
 
 
+def test_there_is_one_of_each_object() -> None:
+    space = pickup_space(("distractors",), ["apple", "spoon"])
+    for row in np.random.default_rng(5).random((60, len(space.names))):
+        row[5] = 0.99
+        scene = scene_of(space, row)
+        names = [pose.object for pose in (scene.target, *scene.distractors)]
+        assert len(set(names)) == 4
+        again = space.canonical(row)
+        assert space.key(again) == space.key(row)
+        assert scene_of(space, again) == scene
+        assert scene.distractors[0].object in space.describe(row)
+
+
 def _title(scene: PickUpScene) -> str:
     return scene.target.object.replace("redbull", "red bull").replace("_", " ")
 
