@@ -319,8 +319,8 @@ class _Scenes:
         return self._box(limits, self._inside(limits))
 
     def _box(self, limits: tuple[Limit, ...], inside: Flags) -> Box:
-        counts = (int(numbers[inside].sum()) for numbers in (self._failures, self._n))
-        return Box(self._space, limits, self._threshold, *counts, int(inside.sum()))
+        failures, n = (int(numbers[inside].sum()) for numbers in (self._failures, self._n))
+        return Box(self._space, limits, self._threshold, failures, n, int(inside.sum()))
 
     def widened(self, limits: tuple[Limit, ...]) -> tuple[Limit, ...]:
         """Drop limits beyond which the scenes surely fail as well, one at a time."""

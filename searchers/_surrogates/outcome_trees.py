@@ -53,7 +53,7 @@ class OutcomeTree:
         """Return the share of failures in each scene's leaf, `n`."""
         if self._model is None:
             return np.full(len(features), self._constant)
-        return _shares(self._model, features)
+        return _shares(self._model, np.ascontiguousarray(features, dtype=np.float32))
 
 
 class OutcomeForest:
@@ -143,5 +143,5 @@ def _one_class(failed: Flags) -> bool:
 
 def _shares(tree: Any, features: F32) -> F64:
     """Return the share of failures (the second class) in each row's leaf."""
-    shares: F64 = tree.predict(np.ascontiguousarray(features, dtype=np.float32))[:, 1]
+    shares: F64 = tree.predict(features)[:, 1]
     return shares

@@ -53,6 +53,6 @@ def test_vector_searchers_are_measured_apart(capsys: pytest.CaptureFixture[str])
 
 
 def test_forest_searchers_stay_near_their_target() -> None:
-    """Ten times the target: a busy machine passes, a surrogate that grows with the search does not."""
+    """Ten times the target: a busy machine passes, a slow surrogate does not."""
     [_, late] = search_overhead.measure_vectors(["sorting-rf"], scenes=60, seeds=1)
     assert late.median < 10 * search_overhead.VECTOR_TARGET_MS
