@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..core import InvalidCandidateError, UnknownNameError, UsageError, Violation
 from .vector_dimensions import DIGITS, Dimension, Value
 
-__all__ = ["Dimension", "Value", "Vector", "VectorSpace"]
+__all__ = ["DIGITS", "Dimension", "Value", "Vector", "VectorSpace"]
 
 Vector = npt.NDArray[np.float64]
 UNUSED = 0.5
