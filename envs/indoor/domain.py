@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...core import Question, Renderer, Rendering, SceneError, Truth, UnknownNameError
+from ...core import (
+    Question,
+    Renderer,
+    Rendering,
+    SceneError,
+    Truth,
+    UnknownNameError,
+    UsageError,
+)
 from ..concept_sets import ConceptSetSpace
 from ..data_files import data_identity
 from ..generated import generated_renderer, is_generated
@@ -17,7 +26,8 @@ from .catalogue import catalogue, load
 from .questions import questions
 from .rules import MAX_SET_SIZE, rules
 from .sampling import sample
-from .scene import IndoorScene
+from .scene import DescribedScene, IndoorScene, part_name
+from .staging import ORDER
 
 OBJECT_PIXELS = 250
 """Visible pixels that a deciding thing needs. Ours: an outlet 16 x 16 pixels large; people still
@@ -25,16 +35,32 @@ tell one with its plate from one without.
 """
 
 THIN_PIXELS = 150
-"""The same for blades and pills: they are thin, and span as much as larger things do."""
+"""The same for blades, pills and handles: they are thin, and span as much as larger things do."""
 
-THIN = frozenset({"knife_edge", "scissors_open", "pill_bottle"})
+THIN = frozenset(
+    {"knife_edge", "scissors_open", "pill_bottle", "pan_stove:handle", "pan_counter:handle"}
+)
 
 RENDERERS = ("embree",)
+
+AnyScene: TypeAlias = IndoorScene | DescribedScene
 
 
 def pixels_needed(concept: str) -> int:
     """Return how many visible pixels a thing needs for an answer to hang on it."""
     return THIN_PIXELS if concept in THIN else OBJECT_PIXELS
+
+
+def _unseen(concept: str, parts: Sequence[str], visible: Mapping[str, int]) -> str | None:
+    """Return what of a deciding thing is too small in the picture, or None."""
+    for name in (concept, *(part_name(concept, part) for part in parts)):
+        shown = visible.get(name, 0)
+        if shown < pixels_needed(name):
+            return (
+                f"{name} decides the answer and shows {shown} pixels, "
+                f"{pixels_needed(name)} are needed"
+            )
+    return None
 
 
 class IndoorDomain:
@@ -90,13 +116,22 @@ class IndoorDomain:
             SceneError: The things find no place.
             UnknownNameError: For an id outside the catalogue.
         """
-        implied = self.catalogue.implied
-        chosen = [c.id for c in self.catalogue.select(candidate) if c.id not in implied]
-        match = self.library.match_with_best_fit(chosen)
+        described = self.describe_scene(candidate)
+        chosen, match = described.candidate, described.match
         deciding = () if match is None else (name for group in match.deciding for name in group)
         return sample(chosen, match, frozenset(deciding), rng)
 
-    def question(self, scene: IndoorScene) -> Question:
+    def describe_scene(self, candidate: frozenset[str]) -> DescribedScene:
+        """Return what a set says of any picture of it, whoever draws it.
+
+        Raises:
+            UnknownNameError: For an id outside the catalogue.
+        """
+        implied = self.catalogue.implied
+        chosen = tuple(c.id for c in self.catalogue.select(candidate) if c.id not in implied)
+        return DescribedScene(chosen, self.library.match_with_best_fit(chosen))
+
+    def question(self, scene: AnyScene) -> Question:
         """Return the question of the rule that the scene's set calls for.
 
         Raises:
@@ -104,7 +139,7 @@ class IndoorDomain:
         """
         return self.questions.of(self._match(scene).rule.family)
 
-    def truth(self, scene: IndoorScene) -> Truth:
+    def truth(self, scene: AnyScene) -> Truth:
         """Return the right answer, the matched rule's.
 
         Raises:
@@ -113,26 +148,24 @@ class IndoorDomain:
         return self._match(scene).truth()
 
     @staticmethod
-    def _match(scene: IndoorScene) -> matching.Match:
+    def _match(scene: AnyScene) -> matching.Match:
         if scene.match is None:
             raise SceneError(f"no rule fits {{{', '.join(scene.candidate)}}}")
         return scene.match
 
-    def unseen(self, scene: IndoorScene, truth: Truth, rendering: Rendering) -> str | None:
+    def unseen(self, scene: AnyScene, truth: Truth, rendering: Rendering) -> str | None:
         """Return which deciding thing cannot be seen and why, or None when all can.
 
         A renderer that cannot tell (``visible`` is None) is believed.
         """
         if rendering.visible is None:
             return None
-        for group in self._match(scene).deciding:
-            short = {name: pixels_needed(name) - rendering.visible.get(name, 0) for name in group}
-            name = min(group, key=lambda each: short[each])
-            if short[name] > 0:
-                return (
-                    f"{name} decides the answer and shows {rendering.visible.get(name, 0)} pixels, "
-                    f"{pixels_needed(name)} are needed"
-                )
+        match = self._match(scene)
+        visible = rendering.visible
+        for group in match.deciding:
+            missing = [_unseen(name, match.rule.parts, visible) for name in group]
+            if all(missing):
+                return missing[0]
         return None
 
     def direction(self, truth: Truth, answer: str) -> str | None:
@@ -149,6 +182,12 @@ class IndoorDomain:
             return generated_renderer(name, self.catalogue, domain=self.name)
         if name != "embree":
             raise UnknownNameError("indoor renderer", name, RENDERERS, "See `vlmfail list`.")
+        foreign = set(self.catalogue.ids) - set(ORDER) - set(self.catalogue.implied)
+        if foreign:
+            raise UsageError(
+                f"renderer embree: it cannot draw {', '.join(sorted(foreign))} of your catalogue: "
+                "use a picture model (google-image:MODEL) or a folder of pictures (folder:DIR)"
+            )
         from ...rendering.embree import EmbreeRenderer
 
         return EmbreeRenderer()

@@ -396,9 +396,11 @@ class Inspection:
 
     def _pans(self) -> list[Measure]:
         out = []
+        handles = self._all("pan_handle")
         for item in self._all("pan"):
-            points = item.points
-            if not self._steams(points.mean(axis=0)):
+            own = [h.points for h in handles if distance(h.points, item.points) < 0.01]
+            points = np.concatenate([item.points, *own])
+            if not self._steams(item.points.mean(axis=0)):
                 continue
             past = float(COUNTER_FRONT - points[:, 0].min())
             out.append(Measure("handle over the edge", item.kind, past, 0.02))

@@ -75,6 +75,7 @@ class HazardRule(Data):
         elements: Groups that the rule shows; as `requires` when absent.
         deciding: Groups that must be seen for the question to be fair, one concept of each; as
             `elements` when absent.
+        parts: Parts of the deciding things that must be seen as well (``"handle"``).
         text: The finding in words.
     """
 
@@ -85,6 +86,7 @@ class HazardRule(Data):
     forbids: tuple[str, ...] = ()
     elements: Groups = ()
     deciding: Groups = ()
+    parts: tuple[str, ...] = ()
     text: str
 
     @model_validator(mode="after")

@@ -39,7 +39,7 @@ _HALF_LENGTH = frozenset({"toddler_standing", "child_running", "adult_reacting"}
 
 _FLAT = frozenset(
     {"chef_knife", "scissors_open", "pan", "gas_flame", "broken_glass", "loose_cord"}
-    | {"water_counter", "water_floor", "coffee_counter", "coffee_floor"}
+    | {"pan_handle", "water_counter", "water_floor", "coffee_counter", "coffee_floor"}
 )
 """Kinds that one must look down on."""
 
@@ -57,8 +57,8 @@ PAST_DOOR = math.radians(22.0)
 HANGS = 0.25
 """How much of what runs over the worktop's edge the frame must hold, m."""
 
-_UNDER = frozenset({"water_floor"})
-"""Kinds that lie below what decides: the frame may cut them."""
+_BESIDE = frozenset({"water_floor", "child_near_pan"})
+"""Kinds below or beside the small thing that decides with them: the frame may cut them."""
 
 _THIN = frozenset({"steam_small", "steam_wide", "steam_front", "smoke", "gas_flame"})
 _ASIDE = frozenset({"steam_small", "steam_wide", "steam_front", "coffee_puddle"})
@@ -128,7 +128,7 @@ def subjects(
         Subject(
             name=thing.name,
             box=_framed(thing),
-            decides=thing.name in deciding and thing.kind not in _UNDER,
+            decides=thing.name in deciding and thing.kind not in _BESIDE,
             solid=thing.kind not in _THIN,
             front=_front(thing),
             above=_above(thing),
@@ -179,7 +179,8 @@ def _faces(thing: Placed) -> F64:
 
 def _above(thing: Placed) -> float:
     """Return how far one must look down on a thing, radians."""
-    if thing.kind in ("chef_knife", "pan") and thing.x < OVERHANGING:
+    overhanging = thing.kind in ("chef_knife", "pan") and thing.x < OVERHANGING
+    if thing.kind == "pan_handle" or overhanging:
         return ACROSS_EDGE
     return FROM_ABOVE if thing.kind in _FLAT else 0.0
 

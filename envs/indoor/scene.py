@@ -29,6 +29,24 @@ DOORS: Mapping[str, str] = {
 }
 """Kinds that belong to the room: their variant is the palette."""
 
+PARTS: Mapping[str, str] = {
+    "pan_handle": "handle",
+    "steam_small": "steam",
+    "steam_wide": "steam",
+    "steam_front": "steam",
+}
+"""Kinds that are seen apart from the rest of their concept: a handle, because answers hang on it,
+and steam, because it is not the thing that it rises from.
+"""
+
+MEASURED = ("handle",)
+"""Parts whose visible pixels are measured."""
+
+
+def part_name(concept: str, part: str) -> str:
+    """Return the name under which a part of a concept is measured."""
+    return f"{concept}:{part}"
+
 
 def mesh_of(kind: str, variant: int) -> Mesh:
     """Return the mesh of a thing, the same one each time."""
@@ -63,6 +81,12 @@ class Placed:
     y: float
     z: float = 0.0
     yaw: float = 0.0
+
+    @property
+    def seen_as(self) -> str:
+        """Name under which its pixels are counted: the concept's, or that of a part of it."""
+        part = PARTS.get(self.kind)
+        return self.name if part is None else part_name(self.name, part)
 
     def corners(self) -> F64:
         """Return the corners of its own box in the room, `8 x 3`, m."""
@@ -144,7 +168,7 @@ class IndoorScene:
             backdrop_key=backdrop.key,
             objects=tuple(
                 Instance(
-                    thing.name,
+                    thing.seen_as,
                     mesh_of(thing.kind, thing.variant),
                     thing.x,
                     thing.y,
@@ -155,8 +179,35 @@ class IndoorScene:
             ),
             camera=self.camera,
             atmosphere=self.atmosphere,
-            probes=self.names,
+            probes=(*self.names, *self._parts()),
         )
+
+    def _parts(self) -> tuple[str, ...]:
+        measured = [thing for thing in self.things if PARTS.get(thing.kind) in MEASURED]
+        return tuple(dict.fromkeys(thing.seen_as for thing in measured))
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedScene:
+    """What is known of a picture that was not drawn here: the set, and the rule that decides.
+
+    Attributes:
+        candidate: The concepts, in catalogue order, without the implied ones.
+        match: The rule that decides; None for a set that no rule fits.
+    """
+
+    candidate: tuple[str, ...]
+    match: Match | None
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Concepts that would make the right answer wrong, if the picture showed one."""
+        rule = None if self.match is None else self.match.rule
+        return rule.forbids if rule is not None and rule.accepted == "safe" else ()
+
+    def record(self) -> Mapping[str, Any]:
+        """Return it as JSON values."""
+        return {"match": None if self.match is None else self.match.record()}
 
 
 def _rounded(value: Any) -> Any:

@@ -99,9 +99,10 @@ def _pan_counter(stage: Stage) -> None:
     def draw() -> list[Placed]:
         # Its rim ends with the worktop, its handle reaches into the room.
         x, y = stage.uniform(-0.518, -0.505), stage.along_top(0.16)
+        yaw = FACING + stage.sign() * stage.uniform(0.2, 0.5)
         return [
-            Placed("pan_counter", "pan", variant, x, y, COUNTER_TOP,
-                   FACING + stage.sign() * stage.uniform(0.2, 0.5)),
+            Placed("pan_counter", "pan", variant, x, y, COUNTER_TOP, yaw),
+            Placed("pan_counter", "pan_handle", variant, x, y, COUNTER_TOP, yaw),
             Placed("pan_counter", "steam_wide", steam, x, y, COUNTER_TOP + 0.04),
         ]  # fmt: skip
 

@@ -39,9 +39,12 @@ def _stove_on(stage: Stage) -> None:
 def _pan_stove(stage: Stage) -> None:
     variant, steam = stage.variant("pan"), stage.variant("steam_wide")
     x, y = stage.burner(stage.sides[1])
-    yaw = FACING + stage.sign() * stage.uniform(0.3, 0.65)
-    pan = Placed("pan_stove", "pan", variant, x, y, GRATE_TOP, yaw)
-    stage.put(pan, Placed("pan_stove", "steam_wide", steam, x, y, GRATE_TOP + 0.04))
+    yaw = FACING + stage.sign() * stage.uniform(0.15, 0.45)
+    stage.put(
+        Placed("pan_stove", "pan", variant, x, y, GRATE_TOP, yaw),
+        Placed("pan_stove", "pan_handle", variant, x, y, GRATE_TOP, yaw),
+        Placed("pan_stove", "steam_wide", steam, x, y, GRATE_TOP + 0.04),
+    )
 
 
 def _towel(stage: Stage, name: str, kind: str) -> None:

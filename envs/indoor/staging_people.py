@@ -85,8 +85,8 @@ def _child_near_microwave(stage: Stage) -> None:
 def _child_near_pan(stage: Stage) -> None:
     kind = "child_near_pan"
     variant = stage.variant(kind)
-    pan = stage.first("pan_stove", "pan_counter")
-    handle = pan.point("handle_end")
+    handles = [thing for thing in stage.things if thing.kind == "pan_handle"]
+    handle = handles[0].point("handle_end")
 
     def draw() -> list[Placed]:
         yaw = stage.uniform(-0.7, 0.7)

@@ -171,7 +171,10 @@ class IndoorPictures:
     ) -> dict[str, Any]:
         """Return what is known of a picture; its first question is the one a search would ask."""
         visible = dict(rendering.visible or {})
-        seen = {name for name in scene.names if visible.get(name, 0) >= pixels_needed(name)}
+        small = {name for name, shown in visible.items() if shown < pixels_needed(name)}
+        # A thing whose part is too small (a pan's handle) is not seen for what it is.
+        unseen = {name.partition(":")[0] for name in small}
+        seen = {name for name in scene.names if name in visible} - unseen
         known = self.answers(set(scene.candidate), seen)
         if scene.match is None:
             # An ordinary kitchen has no question of its own: one is drawn.

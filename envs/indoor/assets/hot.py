@@ -17,7 +17,7 @@ from ....rendering.shapes.primitives import (
     sweep,
     torus,
 )
-from .parts import BLACK, STEEL, Anchors, Builders, Place, generator, lumpy, puff, wisp
+from .parts import STEEL, Anchors, Builders, Place, generator, lumpy, puff, wisp
 
 _PLUME: tuple[Colour, Colour] = ((0.64, 0.66, 0.69), (0.94, 0.94, 0.95))
 """Dark and lit puffs by turns: thick steam is seen on white tiles and on dark stone."""
@@ -195,12 +195,12 @@ def gas_flame(_variant: int) -> Mesh:
     return Mesh.merge(parts)
 
 
-PANS: tuple[tuple[Colour, str], ...] = (
-    ((0.075, 0.075, 0.08), "eggs"),
-    ((0.10, 0.095, 0.095), "stew"),
-    ((0.06, 0.06, 0.065), "sausages"),
+PANS: tuple[tuple[Colour, str, Colour], ...] = (
+    ((0.075, 0.075, 0.08), "eggs", (0.52, 0.29, 0.12)),
+    ((0.10, 0.095, 0.095), "stew", (0.62, 0.06, 0.05)),
+    ((0.06, 0.06, 0.065), "sausages", (0.70, 0.46, 0.22)),
 )
-"""Colour, what is fried in it."""
+"""Colour, what is fried in it, colour of the handle: one that shows before a black hob."""
 
 PAN_RADIUS = 0.13
 """Radius of the rim, m."""
@@ -210,8 +210,8 @@ _HANDLE_END = (PAN_RADIUS + 0.22, 0.0, 0.084)
 
 
 def pan(variant: int) -> Mesh:
-    """Return a frying pan with its food; the handle points along +x."""
-    colour, food = PANS[variant]
+    """Return a frying pan with its food, without its handle, which points along +x."""
+    colour, food, _ = PANS[variant]
     r = PAN_RADIUS
     shell = lathe(
         [(0, 0), (0.094, 0), (0.102, 0.004), (r, _DEPTH - 0.002), (r, _DEPTH), (r - 0.003, _DEPTH),
@@ -219,21 +219,29 @@ def pan(variant: int) -> Mesh:
         28, colour, Material.GLOSSY,
     )  # fmt: skip
     rim = torus(r - 0.001, 0.0022, STEEL, Material.METAL, segments=32, sides=5)
-    x, _, z = _HANDLE_END
-    grip = [(r + 0.035, 0, 0.054), (r + 0.09, 0, 0.064), (r + 0.17, 0, 0.077),
-    (x - 0.006, 0, z - 0.002),
-            (x, 0, z)]  # fmt: skip
     parts = [
         shell,
         rim.transformed((0, 0, _DEPTH), roll=np.pi / 2),
-        cylinder((r - 0.006, 0, 0.040), (r + 0.045, 0, 0.057), 0.009, STEEL, Material.METAL, 8),
-        sweep(grip, [0.011, 0.0125, 0.0125, 0.012, 0.007], BLACK, Material.GLOSSY, sides=10)
-        .transformed(scale=(1.0, 1.15, 1.0)),
         *(disc(0.005, 0.003, (r - 0.011, s * 0.012, 0.036), STEEL, Material.METAL, 8)
           for s in (1.0, -1.0)),
         *_food(food, variant),
     ]  # fmt: skip
     return Mesh.merge(parts)
+
+
+def pan_handle(variant: int) -> Mesh:
+    """Return the pan's handle in the pan's frame: a thing of its own, since answers hang on it."""
+    r = PAN_RADIUS
+    x, _, z = _HANDLE_END
+    grip = [(r + 0.035, 0, 0.054), (r + 0.09, 0, 0.064), (r + 0.17, 0, 0.077),
+            (x - 0.006, 0, z - 0.002), (x, 0, z)]  # fmt: skip
+    return Mesh.merge(
+        [
+            cylinder((r - 0.006, 0, 0.040), (r + 0.045, 0, 0.057), 0.009, STEEL, Material.METAL, 8),
+            sweep(grip, [0.011, 0.0135, 0.0135, 0.013, 0.007], PANS[variant][2], Material.GLOSSY,
+                  sides=10).transformed(scale=(1.0, 1.2, 1.0)),
+        ]
+    )  # fmt: skip
 
 
 def _food(kind: str, variant: int) -> list[Mesh]:
@@ -282,7 +290,11 @@ def _food(kind: str, variant: int) -> list[Mesh]:
 
 
 def _pan_points(_: int) -> dict[str, Place]:
-    return {"handle_end": _HANDLE_END, "middle": (0.0, 0.0, _BOTTOM + 0.010)}
+    return {"middle": (0.0, 0.0, _BOTTOM + 0.010)}
+
+
+def _handle_points(_: int) -> dict[str, Place]:
+    return {"handle_end": _HANDLE_END}
 
 
 BUILDERS: Builders = {
@@ -292,5 +304,6 @@ BUILDERS: Builders = {
     "smoke": (3, smoke),
     "gas_flame": (1, gas_flame),
     "pan": (len(PANS), pan),
+    "pan_handle": (len(PANS), pan_handle),
 }
-ANCHORS: Anchors = {"pan": _pan_points}
+ANCHORS: Anchors = {"pan": _pan_points, "pan_handle": _handle_points}

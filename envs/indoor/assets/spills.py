@@ -168,8 +168,8 @@ def coffee_floor(variant: int) -> Mesh:
 
 
 def coffee_puddle(variant: int) -> Mesh:
-    """Return a small puddle of coffee, 0.22 m by 0.3 m, under what drips."""
-    return _floor("coffee_puddle", variant, (0.22, 0.30), COFFEE, 0.005, 0.026)
+    """Return a small puddle of coffee, 0.1 m by 0.13 m, under what drips."""
+    return _floor("coffee_puddle", variant, (0.10, 0.13), COFFEE, 0.004, 0.014)
 
 
 BUILDERS: Builders = {

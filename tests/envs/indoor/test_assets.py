@@ -23,13 +23,14 @@ SIZES = {
     "coffee_counter": ((0.15, 0.15, 0.87), (0.30, 0.27, 0.88)),
     "water_floor": ((0.35, 0.50, 0.002), (0.50, 0.66, 0.01)),
     "coffee_floor": ((0.35, 0.50, 0.002), (0.50, 0.70, 0.01)),
-    "coffee_puddle": ((0.18, 0.26, 0.002), (0.27, 0.36, 0.01)),
+    "coffee_puddle": ((0.08, 0.10, 0.002), (0.14, 0.18, 0.01)),
     "steam_small": ((0.04, 0.06, 0.23), (0.15, 0.18, 0.26)),
     "steam_wide": ((0.06, 0.15, 0.33), (0.25, 0.36, 0.36)),
     "steam_front": ((0.10, 0.18, 0.28), (0.26, 0.40, 0.40)),
     "smoke": ((0.30, 0.30, 1.45), (0.65, 0.65, 1.51)),
     "gas_flame": ((0.12, 0.12, 0.03), (0.17, 0.17, 0.07)),
-    "pan": ((0.46, 0.25, 0.06), (0.50, 0.28, 0.10)),
+    "pan": ((0.25, 0.25, 0.04), (0.28, 0.28, 0.06)),
+    "pan_handle": ((0.20, 0.02, 0.03), (0.24, 0.04, 0.07)),
     "chef_knife": ((0.34, 0.05, 0.012), (0.38, 0.060, 0.025)),
     "knife_block": ((0.15, 0.10, 0.22), (0.25, 0.15, 0.32)),
     "scissors_open": ((0.23, 0.14, 0.008), (0.29, 0.22, 0.03)),
@@ -53,14 +54,14 @@ ENOUGH = {
     "chef_knife": 2, "knife_block": 3, "scissors_open": 2, "pill_bottle": 2, "outlet_exposed": 3,
     "outlet_covered": 3, "loose_cord": 3, "towel_draped": 3, "towel_burning": 3, "pan": 3,
     "microwave_open": 3, "broken_glass": 3, "chair": 2, "chemicals": 3, "toy_blocks": 2,
-    "extinguisher": 1, "gas_flame": 1, "steam_front": 2, "coffee_puddle": 3,
+    "extinguisher": 1, "gas_flame": 1, "steam_front": 2, "coffee_puddle": 3, "pan_handle": 3,
 }  # fmt: skip
 
 # Lie in another frame than that of a thing that stands over its origin.
 AT_EDGE = ("water_counter", "coffee_counter", "towel_draped", "towel_burning")
 ON_WALL = ("outlet_exposed", "outlet_covered", "extinguisher")
-OFF_CENTRE = ("microwave_open", "pan", "chef_knife", "steam_front")
-IN_AIR = ("steam_front",)
+OFF_CENTRE = ("microwave_open", "pan_handle", "chef_knife", "steam_front")
+IN_AIR = ("steam_front", "pan_handle")
 
 
 def test_sizes_name_every_thing() -> None:
@@ -377,7 +378,7 @@ def test_pills_lie_about_the_open_bottle() -> None:
 
 def test_pan_handle_sticks_out() -> None:
     for variant in range(VARIANTS["pan"]):
-        x, y, z = anchor("pan", variant, "handle_end")
+        x, y, z = anchor("pan_handle", variant, "handle_end")
         assert x == pytest.approx(0.35, abs=0.005)
         assert y == 0.0
         assert 0.04 < z < 0.10
