@@ -104,8 +104,9 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_time(value: object) -> bool:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return number and math.isfinite(value) and value >= 0  # type: ignore[arg-type]  # a number
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return 0 <= value < math.inf
 
 
 def reviewer_name(name: str) -> str:
