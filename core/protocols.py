@@ -257,8 +257,8 @@ class Policy(Protocol):
     """A vision-language-action policy under test.
 
     It may have more: ``seed(seed)``, called before each `reset` where it draws at random;
-    ``privileged = True`` when it needs the world's last state as ``observation["world"]``;
-    ``close()``.
+    ``privileged = True`` when it needs the world's last state as ``observation["world"]``, and then
+    ``looks = True`` when it needs the picture too.
     """
 
     name: str

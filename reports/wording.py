@@ -100,8 +100,8 @@ def _of_scenes(run: RunData, modes: Sequence[FailureMode], tau: str) -> str:
     seen = f"{failed} of {plural(scenes, 'scene')} failed"
     if not modes:
         return (
-            f"{seen}; no region of scenes surely fails in {tau} or more. That is no proof of safety: "
-            "see the intervals."
+            f"{seen}; no region of scenes surely fails in {tau} or more. That is no proof of "
+            "safety: see the intervals."
         )
     return _judged(
         f"{plural(len(modes), 'failure mode')}: regions whose scenes fail in {tau} or more. {seen}"

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ...core import SceneError, UnknownNameError, UsageError
+from ..vector_dimensions import DIGITS
 from ..vector_space import Dimension, VectorSpace
 from .objects import PickUpObject, objects
 from .scene import TABLE, CameraOffset, PickUpScene, Pose
@@ -121,7 +122,7 @@ class PickUpSpace(VectorSpace):
             choices = self.dimensions[i].choices
             while choices[bins[i]] in taken:
                 bins[i] = (bins[i] + 1) % len(choices)
-            numbers[i] = (bins[i] + 0.5) / len(choices)
+            numbers[i] = round((bins[i] + 0.5) / len(choices), DIGITS)
             taken.add(choices[bins[i]])
         return numbers, meaning, bins
 
