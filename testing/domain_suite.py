@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import random
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -13,10 +12,11 @@ import numpy as np
 from ..core import CandidateSpace, Domain, Outcome, SceneError, UnknownNameError
 from ..envs.trials import run_trial
 from ..models.registry import FunctionVLM
+from .space_suite import SpaceContractSuite, global_draws, strict
 from .toy import guess
 
 
-class DomainContractSuite:
+class DomainContractSuite(SpaceContractSuite):
     """What env, evaluator and agents rely on; needs pytest to run, nothing to import.
 
     ```python
@@ -36,7 +36,6 @@ class DomainContractSuite:
     """
 
     renderer: ClassVar[str] = "embree"
-    candidates: ClassVar[int] = 50
     scenes: ClassVar[int] = 20
     pictures: ClassVar[int] = 3
     weight: ClassVar[int] = 100_000
@@ -44,11 +43,6 @@ class DomainContractSuite:
     def make_domain(self) -> Domain[Any]:
         """Return a fresh domain."""
         raise NotImplementedError("override make_domain() and return a fresh domain")
-
-    def drawn(self, space: CandidateSpace[Any], seed: int = 0) -> list[Any]:
-        """Return `candidates` valid candidates."""
-        rng = np.random.default_rng(seed)
-        return [space.sample(rng) for _ in range(self.candidates)]
 
     def sampled(self, domain: Domain[Any], count: int) -> Iterator[tuple[Any, int, Any]]:
         """Yield `count` (candidate, seed, scene); a candidate may fail by `SceneError` alone."""
@@ -77,73 +71,6 @@ class DomainContractSuite:
         assert isinstance(domain.space, CandidateSpace)
         assert domain.space.kind in ("concept_set", "vector", "tuple")
 
-    def test_sampled_candidates_are_valid_and_follow_the_generator(self) -> None:
-        """The same generator draws the same candidates, in a fresh domain too; they differ."""
-        space = self.make_domain().space
-        before = _global_draws()
-        drawn = self.drawn(space)
-        assert _global_draws() == before, "the space draws from its argument alone"
-        assert [space.validate(candidate) for candidate in drawn] == [None] * len(drawn)
-        keys = [space.key(candidate) for candidate in drawn]
-        again = self.make_domain().space
-        assert [again.key(candidate) for candidate in self.drawn(again)] == keys
-        assert len(set(keys)) > 1
-
-    def test_candidates_survive_json(self) -> None:
-        """A candidate comes back from strict JSON with the same key."""
-        space = self.make_domain().space
-        for candidate in self.drawn(space):
-            again = space.from_json(_strict(space.to_json(candidate)))
-            assert space.key(again) == space.key(candidate)
-
-    def test_actions_stand_for_candidates(self) -> None:
-        """`encode` and `decode` undo each other, within a one-dimensional action space."""
-        space = self.make_domain().space
-        actions = space.action_space()
-        assert len(actions.shape or ()) == 1
-        for candidate in self.drawn(space):
-            action = space.encode(candidate)
-            assert actions.contains(action)
-            assert space.key(space.decode(action)) == space.key(candidate)
-
-    def test_action_spaces_sample_valid_candidates(self) -> None:
-        """Singly and batched, and the same ones for the same seed."""
-        space = self.make_domain().space
-        for count in (None, 3):
-            first, second = space.action_space(count), space.action_space(count)
-            first.seed(4)
-            second.seed(4)
-            for _ in range(10):
-                action = first.sample()
-                assert np.array_equal(action, second.sample())
-                rows = [action] if count is None else list(action)
-                assert len(rows) == (count or 1)
-                assert all(space.validate(space.decode(row)) is None for row in rows)
-
-    def test_invalid_sets_can_be_encoded_and_name_their_rule(self) -> None:
-        """Agents may propose anything: the answer is a rule, never an exception."""
-        space: Any = self.make_domain().space
-        if space.kind != "concept_set":
-            return
-        everything: frozenset[str] = frozenset(space.concepts)
-        nothing: frozenset[str] = frozenset()
-        for candidate in (everything, nothing):
-            # By key: what every scene implies is dropped.
-            assert space.key(space.decode(space.encode(candidate))) == space.key(candidate)
-            violation = space.validate(candidate)
-            assert violation is None or (violation.rule and violation.text)
-        assert space.validate(nothing) is not None
-
-    def test_features_are_named_and_lie_in_the_unit_interval(self) -> None:
-        """One finite float32 in [0, 1] a feature name."""
-        space = self.make_domain().space
-        assert len(set(space.features)) == len(space.features) > 0
-        for candidate in self.drawn(space):
-            features = space.featurise(candidate)
-            assert features.shape == (len(space.features),)
-            assert features.dtype == np.float32
-            assert ((features >= 0.0) & (features <= 1.0)).all()
-
     # -- scenes, questions, truth -------------------------------------------------------------
 
     def test_it_is_light_and_its_copy_does_the_same(self) -> None:
@@ -163,20 +90,20 @@ class DomainContractSuite:
     def test_scenes_follow_the_generator(self) -> None:
         """The same generator gives the same scene, whatever was drawn before; others differ."""
         domain = self.make_domain()
-        before = _global_draws()
+        before = global_draws()
         records = []
         for candidate, seed, scene in self.sampled(domain, self.scenes):
             again = self.make_domain().sample_scene(candidate, np.random.default_rng(seed))
             assert again.record() == scene.record()
             records.append(json.dumps(scene.record()))
-        assert _global_draws() == before, "the sampler draws from its argument alone"
+        assert global_draws() == before, "the sampler draws from its argument alone"
         assert len(set(records)) > 1
 
     def test_records_are_strict_json(self) -> None:
         """What the run keeps of a scene: no NaN, no numpy value, no tuple key."""
         domain = self.make_domain()
         for _, _, scene in self.sampled(domain, self.scenes):
-            assert isinstance(_strict(scene.record()), dict)
+            assert isinstance(strict(scene.record()), dict)
 
     def test_the_right_answer_is_one_of_the_options(self) -> None:
         """Accepted answers are options, the expected one is accepted, a rule decided."""
@@ -256,14 +183,3 @@ class DomainContractSuite:
         except UnknownNameError as error:
             told = str(error)
         assert "no-such-renderer" in told, "expected an UnknownNameError with the name"
-
-
-def _strict(value: Any) -> Any:
-    text = json.dumps(value, allow_nan=False)
-    again = json.loads(text)
-    assert json.dumps(again, allow_nan=False) == text
-    return again
-
-
-def _global_draws() -> tuple[object, str]:
-    return random.getstate(), repr(np.random.get_state())  # noqa: NPY002

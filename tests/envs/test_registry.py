@@ -11,10 +11,12 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import vlmfail
-from vlmfail.core import Domain, UnknownNameError, UsageError, plays_episodes
+from vlmfail.core import Domain, EpisodeDomain, UnknownNameError, UsageError, plays_episodes
 from vlmfail.envs import ConceptSlots
 from vlmfail.envs.registry import ENVS, domain_class, make_domain, make_env
+from vlmfail.models.policies.registry import make_policy
 from vlmfail.testing.domain_suite import DomainContractSuite
+from vlmfail.testing.episode_suite import EpisodeDomainContractSuite
 
 IDS = [row.id for row in ENVS]
 PLAYED = [row.id for row in ENVS if plays_episodes(domain_class(row.id))]
@@ -74,6 +76,20 @@ class TestRegisteredDomains(DomainContractSuite):
 
     def make_domain(self) -> Domain[Any]:
         return make_domain(self._env_id)
+
+
+class TestRegisteredEpisodeDomains(EpisodeDomainContractSuite):
+    @pytest.fixture(autouse=True, params=PLAYED)
+    def _choose(self, request: pytest.FixtureRequest) -> None:
+        self._env_id = request.param
+        pytest.importorskip("mujoco")
+
+    def make_domain(self) -> EpisodeDomain[Any]:
+        domain: Any = make_domain(self._env_id, **{**QUICK, "keep_frames": "failures"})
+        return domain
+
+    def make_policy(self) -> Any:
+        return make_policy("scripted")
 
 
 @pytest.mark.parametrize("env_id", IDS)
