@@ -18,7 +18,7 @@ from ...core import (
     UsageError,
 )
 from ..concept_sets import ConceptSetSpace
-from ..data_files import data_identity
+from ..data_files import data_folder, data_identity
 from ..generated import generated_renderer, is_generated
 from ..recognition import FILE, RecognitionSheet, RecognitionStatements, switch
 from . import matching
@@ -82,7 +82,7 @@ class IndoorDomain:
         max_size: int = MAX_SET_SIZE,
         recognition: bool = False,
     ) -> None:
-        folder = None if data is None else Path(data)
+        folder = data_folder(data)
         self.catalogue = catalogue(folder)
         self.rules = rules(folder)
         self.questions = questions(folder)
