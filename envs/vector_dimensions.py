@@ -123,13 +123,6 @@ class Dimension:
             )
         return min(max(number, 0.0), 1.0)
 
-    def canonical(self, number: float) -> float:
-        """Return the number that stands for all that mean the same."""
-        if self.kind in ("choice", "flag"):
-            number = (self.bin(number) + 0.5) / len(self.choices)
-        number = round(number, DIGITS)
-        return 0.0 if self.turns and number == 1.0 else number
-
     def describe(self, value: Value) -> str:
         """Return a value in words: ``"object = spoon"``, ``"x = -0.31 m"``, ``"lying"``."""
         if self.kind == "flag":
@@ -149,12 +142,6 @@ class Dimension:
     @property
     def _of_unit(self) -> str:
         return f" {self.unit}" if self.unit else ""
-
-    def word(self, number: float) -> str:
-        """Return `number` as keys write it."""
-        if self.kind == "choice":
-            return str(self.value(number))
-        return ("no", "yes")[self.bin(number)] if self.kind == "flag" else f"{number:.{DIGITS}f}"
 
     def read(self, word: str) -> Value:
         """Return the value that a user wrote.

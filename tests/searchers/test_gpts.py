@@ -216,9 +216,9 @@ def test_wrong_knobs(args: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("name", ["beam", "gpts"])
 def test_other_spaces_are_refused(name: str) -> None:
-    class Vectors:
-        kind = "vector"
+    class Triples:
+        kind = "tuple"
         features = ("x",)
 
-    with pytest.raises(UsageError, match=r"searches concept sets.*'vector'"):
-        make_searcher(name).bind(Vectors(), seed=0, trials=5, budget=10)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"works on concept sets.*of kind 'tuple': choose random"):
+        make_searcher(name).bind(Triples(), seed=0, trials=5, budget=10)  # type: ignore[arg-type]
