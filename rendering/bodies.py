@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 
@@ -20,6 +20,7 @@ from .occlusion import baked_openness, cut_fine, room_openness
 # Bounded by what they weigh, about 200 bytes a face: all streets, or all rooms that there are.
 _KEPT_BACKDROPS, _KEPT_BACKDROP_FACES = 64, 2_200_000
 _KEPT_OBJECTS = 256
+_KEPT_TABLES = 16
 _WORTH_KEEPING = 4000  # faces: baking fewer takes no longer than reading them
 
 
@@ -140,3 +141,32 @@ def object_body(mesh: Mesh) -> Body:
     """Return the body of an object's mesh."""
     # A mesh is never changed, and kept alive here: its id names it.
     return _OBJECTS.get(id(mesh), mesh, lambda: Body(mesh))
+
+
+def turned_table(backdrop: Body, bodies: Sequence[Body], turns: Sequence[F32]) -> FaceTable:
+    """Return the table of a backdrop and of bodies turned by transposed matrices, `3 x 3` each.
+
+    Of the same bodies in the same order, only the normals are made anew.
+    """
+    key = (id(backdrop), *(id(body) for body in bodies))
+    with _TABLES_LOCK:
+        entry = _TABLES.get(key)
+        if entry is None:
+            tables = [backdrop.table]
+            for number, body in enumerate(bodies, start=1):
+                owner = np.full_like(body.table.owner, number)
+                tables.append(body.table._replace(owner=owner))
+            # The bodies are kept alive with it: their ids name it.
+            entry = (backdrop, *bodies), FaceTable.joined(tables)
+            _TABLES[key] = entry
+            while len(_TABLES) > _KEPT_TABLES:
+                _TABLES.popitem(last=False)
+        _TABLES.move_to_end(key)
+    normals = [backdrop.table.normals]
+    for body, turn in zip(bodies, turns, strict=True):
+        normals.append((body.table.normals.reshape(-1, 3) @ turn).reshape(-1, 9))
+    return entry[1]._replace(normals=np.concatenate(normals))
+
+
+_TABLES: OrderedDict[tuple[int, ...], tuple[tuple[Body, ...], FaceTable]] = OrderedDict()
+_TABLES_LOCK = Lock()

@@ -6,14 +6,15 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from .accelerator import FAR, Accelerator
-from .bodies import Body, object_body
+from .bodies import Body, object_body, turned_table
 from .faces import FaceTable
-from .kernels.tracing import cull, cull_turned, take_nearer
+from .kernels.tracing import cull, cull_each, cull_turned, take_nearer
 from .mesh import F32, Mesh
 from .turning import rotation
 from .world import Instance
@@ -23,6 +24,10 @@ _ENDLESS = np.array([FAR], dtype=np.float32)
 _LAYERS = 3
 _STEP = 2e-3  # m
 _UPRIGHT = 11  # numbers in the frame of a body that is turned about z alone
+
+
+_Rays: TypeAlias = tuple[npt.NDArray[np.int64], F32, F32]
+"""Indices `m` of rays, and their origins and directions, `m x 3`, in a body's own frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +95,12 @@ class Tracer:
         )
         self._still = _Placed(backdrop, 0, 0, still, still[5:].reshape(2, 3))
         self._placed: list[_Placed] = []
-        tables = [backdrop.table]
+        bodies = [object_body(instance.mesh) for instance in objects]
+        # Of objects that are all turned in any way, nothing but the turns is new in a picture.
+        alike = bool(objects) and all(instance.turn is not None for instance in objects)
+        tables, turns = [backdrop.table], []
         first = len(backdrop.table.owner)
-        for number, instance in enumerate(objects, start=1):
-            body = object_body(instance.mesh)
+        for number, (instance, body) in enumerate(zip(objects, bodies, strict=True), start=1):
             place = np.array([instance.x, instance.y, instance.z])
             if instance.turn is None:
                 cosine, sine = math.cos(instance.yaw), math.sin(instance.yaw)
@@ -102,7 +109,9 @@ class Tracer:
                 way = np.array([cosine, sine])
             else:
                 turn = rotation(instance.turn).T
-                tables.append(body.table.turned(number, turn.astype(np.float32)))
+                turns.append(turn.astype(np.float32))
+                if not alike:
+                    tables.append(body.table.turned(number, turns[-1]))
                 way = turn.ravel()
             corners = body.corners() @ turn + place
             frame = np.concatenate([place, way, body.low - _MARGIN, body.high + _MARGIN])
@@ -110,18 +119,24 @@ class Tracer:
             if not body.empty:
                 self._placed.append(_Placed(body, number, first, frame, box))
             first += len(body.table.owner)
-        self.table = FaceTable.joined(tables)
+        self._frames = np.stack([p.frame for p in self._placed]) if alike and self._placed else None
+        if alike:
+            self.table = turned_table(backdrop, bodies, turns)
+        else:
+            self.table = FaceTable.joined(tables)
 
     def without(self, removed: Sequence[int]) -> Tracer:
         """Return a tracer without the objects `removed` (numbers from 1); rows stay the same."""
         twin = copy(self)
         twin._placed = [placed for placed in self._placed if placed.number not in removed]
+        twin._frames = None
         return twin
 
     def only(self, kept: Sequence[int]) -> Tracer:
         """Return a tracer of the objects `kept` (numbers from 1) alone; rows stay the same."""
         twin = copy(self)
         twin._placed = [placed for placed in self._placed if placed.number in kept]
+        twin._frames = None
         twin._still = replace(self._still, body=_NOTHING)
         twin._backdrop = _NOTHING
         return twin
@@ -188,20 +203,26 @@ class Tracer:
         else:
             face = found["primID"].astype(np.int32, copy=False)
             hits = Hits(found["tfar"], face, found["u"], found["v"])
-        for placed in self._placed:
-            self._nearer(placed, placed.body.solid, 0, origins, directions, hits)
+        for placed, culled in self._culled(origins, directions, hits.distance):
+            self._nearer(placed, placed.body.solid, 0, culled, hits)
         return hits
+
+    def _culled(self, origins: F32, directions: F32, reach: F32) -> Iterator[tuple[_Placed, _Rays]]:
+        """Yield the objects and the rays that pass through their boxes; see `cull`."""
+        if self._frames is None:
+            for placed in self._placed:
+                yield placed, _cull(origins, directions, reach, placed.frame)
+            return
+        count, index, starts, rays = cull_each(origins, directions, reach, self._frames)
+        for k, placed in enumerate(self._placed):
+            if some := int(count[k]):
+                yield placed, (index[k, :some], starts[k, :some], rays[k, :some])
 
     @staticmethod
     def _nearer(
-        placed: _Placed,
-        accelerator: Accelerator,
-        skipped: int,
-        origins: F32,
-        directions: F32,
-        hits: Hits,
+        placed: _Placed, accelerator: Accelerator, skipped: int, culled: _Rays, hits: Hits
     ) -> None:
-        at, starts, rays = _cull(origins, directions, hits.distance, placed.frame)
+        at, starts, rays = culled
         found = accelerator.nearest(starts, rays, hits.distance[at])
         if found is not None:
             take_nearer(
@@ -265,7 +286,8 @@ class Tracer:
                 np.subtract(behind, passed, out=hits.distance)
                 for placed in glazed:
                     skipped = placed.body.solid.faces
-                    self._nearer(placed, placed.body.clear, skipped, starts, directions, hits)
+                    culled = _cull(starts, directions, hits.distance, placed.frame)
+                    self._nearer(placed, placed.body.clear, skipped, culled, hits)
                 met = np.flatnonzero(hits.face >= 0)
                 hits = hits.take(met)
             else:
@@ -288,8 +310,7 @@ class Tracer:
             origins, directions, FAR if limit is None else limit
         )
         reach = _ENDLESS if limit is None else limit
-        for placed in self._placed:
-            at, starts, rays = _cull(origins, directions, reach, placed.frame)
+        for placed, (at, starts, rays) in self._culled(origins, directions, reach):
             within = FAR if limit is None else limit[at]
             blocked[at] |= placed.body.solid.occluded(starts, rays, within)
         return blocked
@@ -301,8 +322,7 @@ class Tracer:
             `n`: 1 at the origin, falling to 0 at `reach` m and beyond.
         """
         distance = np.full(len(directions), reach, dtype=np.float32)
-        for placed in self._placed:
-            at, starts, rays = _cull(origins, directions, distance, placed.frame)
+        for placed, (at, starts, rays) in self._culled(origins, directions, distance):
             found = placed.body.solid.nearest(starts, rays, distance[at])
             if found is not None:
                 distance[at] = np.where(
@@ -312,9 +332,7 @@ class Tracer:
         return close
 
 
-def _cull(
-    origins: F32, directions: F32, reach: F32, frame: npt.NDArray[np.float64]
-) -> tuple[npt.NDArray[np.int64], F32, F32]:
+def _cull(origins: F32, directions: F32, reach: F32, frame: npt.NDArray[np.float64]) -> _Rays:
     """Return the rays that pass through a placed box, as seen from its frame."""
     narrowed = cull if len(frame) == _UPRIGHT else cull_turned
     return narrowed(origins, directions, reach, frame)

@@ -134,6 +134,66 @@ def cull_turned(
 
 
 @kernel
+def cull_each(
+    origins: F32, directions: F32, reach: F32, frames: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], F32, F32]:
+    """Return what `cull_turned` does for each of many frames, at once.
+
+    Args:
+        origins: `n x 3`, m, or `1 x 3` for one that all rays share.
+        directions: `n x 3`, unit length.
+        reach: `n`, length of the rays, m, or `1`.
+        frames: `k x 18`.
+
+    Returns:
+        How many rays `k` pass through each box; of these, in the first places of a row, the
+        indices `k x n`, origins `k x n x 3` and directions `k x n x 3`.
+    """
+    n, k = len(directions), len(frames)
+    count = np.zeros(k, dtype=np.int64)
+    index = np.empty((k, n), dtype=np.int64)
+    starts = np.empty((k, n, 3), dtype=np.float32)
+    rays = np.empty((k, n, 3), dtype=np.float32)
+    one_origin, one_reach = len(origins) == 1, len(reach) == 1
+    # The ball round each box: its middle and its radius squared.
+    balls = np.empty((k, 4))
+    for b in range(k):
+        f = frames[b]
+        mx, my, mz = 0.5 * (f[12] + f[15]), 0.5 * (f[13] + f[16]), 0.5 * (f[14] + f[17])
+        for c in range(3):
+            balls[b, c] = f[c] + mx * f[3 + c] + my * f[6 + c] + mz * f[9 + c]
+        wide, deep, tall = f[15] - f[12], f[16] - f[13], f[17] - f[14]
+        balls[b, 3] = 0.2501 * (wide * wide + deep * deep + tall * tall)
+    for i in range(n):
+        o = 0 if one_origin else i
+        px, py, pz = float(origins[o, 0]), float(origins[o, 1]), float(origins[o, 2])
+        dx, dy, dz = float(directions[i, 0]), float(directions[i, 1]), float(directions[i, 2])
+        length = float(reach[0 if one_reach else i])
+        for b in range(k):
+            qx, qy, qz = balls[b, 0] - px, balls[b, 1] - py, balls[b, 2] - pz
+            along = qx * dx + qy * dy + qz * dz
+            beyond = qx * qx + qy * qy + qz * qz - balls[b, 3]
+            if beyond > 0.0 and (along < 0.0 or beyond > along * along):
+                continue
+            f = frames[b]
+            tx, ty, tz = px - f[0], py - f[1], pz - f[2]
+            near, far = 0.0, length
+            at = count[b]
+            for c in range(3):
+                ax, ay, az = f[3 + 3 * c], f[4 + 3 * c], f[5 + 3 * c]
+                start = ax * tx + ay * ty + az * tz
+                ray = ax * dx + ay * dy + az * dz
+                inverse = 1.0 / (ray if ray != 0.0 else 1e-30)
+                one, two = (f[12 + c] - start) * inverse, (f[15 + c] - start) * inverse
+                near, far = max(near, min(one, two)), min(far, max(one, two))
+                starts[b, at, c], rays[b, at, c] = start, ray
+            if near <= far:
+                index[b, at] = i
+                count[b] = at + 1
+    return count, index, starts, rays
+
+
+@kernel
 def take_nearer(
     index: npt.NDArray[np.int64],
     found: npt.NDArray[np.int32],

@@ -78,3 +78,22 @@ def test_pixels_alone_are_those_of_the_picture() -> None:
     scene = busy_world()
     renderer = EmbreeRenderer()
     assert np.array_equal(renderer.pixels(scene), renderer.render_world(scene).picture.pixels)
+
+
+def test_turned_ones_among_others_are_drawn_alike() -> None:
+    one = Instance("one", box(0.6, 0.6, 0.6, (0.1, 0.6, 0.2)), 5.0, 0.6, 0.8, turn=TUMBLED)
+    other = Instance("other", box(), 5.5, -0.6, yaw=0.4)
+    as_turn = replace(other, turn=(math.cos(0.2), 0.0, 0.0, math.sin(0.2)))
+    for atmosphere in (CLEAR, LAMPLIT):
+        mixed = picture(one, other, atmosphere=atmosphere)
+        alike = picture(one, as_turn, atmosphere=atmosphere)
+        assert np.abs(mixed - alike).mean() < 0.05
+
+
+def test_visibility_is_measured_without_a_turned_object() -> None:
+    hidden = Instance("hidden", box(0.4, 0.4, 0.4), 6.0, 0.0, turn=TUMBLED)
+    front = Instance("front", box(0.2, 3.0, 3.0), 4.0, 0.0, turn=(1.0, 0.0, 0.0, 0.0))
+    drawn = EmbreeRenderer().render_world(world(hidden, front))
+    assert drawn.visible["hidden"] == 0
+    assert drawn.extent["hidden"] > 20
+    assert drawn.visible["front"] > 500
