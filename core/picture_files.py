@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import struct
 import zlib
 from collections.abc import Callable
@@ -63,12 +64,17 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """Return the bytes of a picture file.
 
     Raises:
-        UsageError: When there is no such file, or it cannot be read, or is larger than
-            `MAX_BYTES`.
+        UsageError: When there is no such file, or it cannot be read, is no regular file, or is
+            larger than `MAX_BYTES`.
     """
     path = Path(path)
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_open_at_once) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise UsageError(
+                    f"{str(path)!r} is no regular file: give the path of a file that holds a "
+                    "picture"
+                )
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise UsageError(
@@ -79,11 +85,18 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
             f"the picture file {str(path)!r} cannot be read ({error.strerror}): "
             f"give the path of a readable file"
         ) from None
+    except ValueError as error:  # a name that no file can have
+        raise UsageError(f"there is no picture file {str(path)!r} ({error})") from None
     if len(data) > MAX_BYTES:
         raise UsageError(
             f"the picture file {str(path)!r} is larger than {MAX_BYTES >> 20} MiB: save it smaller"
         )
     return data
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    # A pipe that nobody writes to would otherwise be waited for without end.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def decode(data: bytes, name: str) -> tuple[npt.NDArray[np.uint8], bool]:

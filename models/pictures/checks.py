@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core import VLM, CapReachedError, ModelFault, Picture, UnaskedError
+from ...core.text import tamed
 from ..answers import parse_statements
 from ..replies import checked_reply, fault
 from ..reply_cache import ReplyCache
@@ -143,13 +144,15 @@ class PictureCheck:
         text = json.dumps(["check", self.identity(), prompt, picture.sha256], sort_keys=True)
         key = hashlib.sha256(text.encode()).hexdigest()
         hit = self.replies.wait_or_claim(key, LONGEST)
-        if hit is not None and isinstance(hit.raw.get("said"), str):
-            return self._read(str(hit.raw["said"]), "stop", asked, unwanted, cached=True)
+        kept = {} if hit is None else hit.raw
+        # Of a reply without its reason nobody knows whether it was cut: it is asked for again.
+        if isinstance(kept.get("said"), str) and isinstance(kept.get("finish_reason"), str):
+            return self._read(kept["said"], kept["finish_reason"], asked, unwanted, cached=True)
         try:
             said, reason = self._ask(picture, prompt)
             verdict = self._read(said, reason, asked, unwanted)
             if not verdict.unsaid:
-                self.replies.put(key, {"said": said})
+                self.replies.put(key, {"said": said, "finish_reason": reason})
             return verdict
         finally:
             self.replies.release(key)
@@ -169,13 +172,14 @@ class PictureCheck:
             if not self.metered:
                 ledger.release()
             raise UndrawnPictureError(
-                f"the picture could not be checked: {fault(error)[:300]}"
+                f"the picture could not be checked: {tamed(fault(error), 300)}"
             ) from error
         if not self.metered:
             ledger.add(reply.usage, reserved=1)
         if reply.finish_reason in ("error", "timeout", "refusal", "content_filter"):
             raise UndrawnPictureError(
-                f"the picture could not be checked ({reply.finish_reason}): {reply.text[:300]}"
+                f"the picture could not be checked ({reply.finish_reason}): "
+                f"{tamed(reply.text, 300)}"
             )
         return reply.text[:LONGEST_ANSWER], reply.finish_reason
 

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -87,6 +88,11 @@ class FolderPictures:
             path: _sound(path, *_state(path)) for paths in self.pictures.values() for path in paths
         }
 
+    @property
+    def sets(self) -> tuple[tuple[str, ...], ...]:
+        """The sets that have pictures, each as ids in catalogue order."""
+        return tuple(tuple(key.split("+")) for key in self.pictures)
+
     def identity(self) -> Mapping[str, Any]:
         """Return how many sets and pictures there are, and a digest of them all."""
         total = hashlib.sha256()
@@ -126,19 +132,51 @@ class FolderPictures:
     # -- what there is --------------------------------------------------------------------------
 
     def _listed(self, ids: _Ids) -> Iterator[tuple[str, Path]]:
-        indices = [self.root / name for name in INDICES if (self.root / name).exists()]
+        indices = [self.root / name for name in INDICES if os.path.lexists(self.root / name)]
         if len(indices) > 1:
             raise UsageError(f"{shown(self.root)} holds both {' and '.join(INDICES)}: leave one")
+        inside = _Inside(self.root)
         if indices:
-            yield from _indexed(indices[0], ids)
+            inside.check(indices[0])
+            for key, path in _indexed(indices[0], ids):
+                inside.check(path)
+                yield key, path
             return
         for folder in sorted(self.root.iterdir()):
             if folder.name.startswith(".") or not folder.is_dir():
                 continue
+            inside.check(folder)
             key = ids.key(folder.name.split("+"), f"the folder {shown(folder)}")
             for path in sorted(folder.iterdir()):
                 if path.suffix.lower() in SUFFIXES and not path.name.startswith("."):
+                    inside.check(path)
                     yield key, path
+
+
+class _Inside:
+    """Whether files lie in a folder, wherever links lead."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._real = Path(os.path.realpath(root))
+        self._folders: dict[Path, bool] = {}
+
+    def check(self, path: Path) -> None:
+        """Raise `UsageError` for a path that leads out of the folder."""
+        folder = path.parent
+        try:
+            if folder not in self._folders:
+                self._folders[folder] = self._holds(folder)
+            inside = self._folders[folder] and (not path.is_symlink() or self._holds(path))
+        except (OSError, ValueError):
+            return  # no file can have this name: reading it says so
+        if not inside:
+            raise UsageError(
+                f"{shown(path)} is a link out of {shown(self._root)}: copy what it leads to there"
+            )
+
+    def _holds(self, path: Path) -> bool:
+        return Path(os.path.realpath(path)).is_relative_to(self._real)
 
 
 class _Ids:
@@ -228,10 +266,11 @@ def _rows(index: Path) -> list[dict[str, Any]]:
 def _state(path: Path) -> tuple[int, int]:
     try:
         found = path.stat()
-    except OSError as error:
-        raise UsageError(
-            f"the picture file {shown(path)} cannot be read ({error.strerror})"
-        ) from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "no file can have this name"
+        raise UsageError(f"the picture file {shown(path)} cannot be read ({why})") from error
+    if not stat.S_ISREG(found.st_mode):
+        raise UsageError(f"{shown(path)} is no regular file: expected a picture")
     return found.st_size, found.st_mtime_ns
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import struct
 import zlib
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from PIL import Image, ImageCms, ImageOps
 
 from vlmfail.core import Picture, UsageError
-from vlmfail.core.picture_files import png_size
+from vlmfail.core.picture_files import png_size, read_bytes
 
 RAMP = [0, 128, 129, 255, 256, 257, 511, 32767, 32896, 33023, 65279, 65535]
 SCALED = [round(value / 257) for value in RAMP]
@@ -293,6 +294,14 @@ def test_what_is_no_picture_is_one_clear_error(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=reason) as caught:
             Picture.from_file(tmp_path / name)
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["pipe", "\ud800", "a\0b"])
+def test_what_can_be_no_picture_file_is_told_at_once(tmp_path: Path, name: str) -> None:
+    if name == "pipe":
+        os.mkfifo(tmp_path / name)
+    with pytest.raises(UsageError, match="no regular file|there is no picture file"):
+        read_bytes(tmp_path / name)
 
 
 def test_a_decompression_bomb_is_refused_before_it_is_decoded() -> None:

@@ -154,3 +154,34 @@ def test_a_cap_holds_for_checks_too(check):
     with metering(ledger), pytest.raises(CapReachedError):
         model.verdict(PICTURE, IDS)
     assert not model.model.prompts
+
+
+@pytest.mark.parametrize("reason", ["length", "max_tokens"])
+def test_a_cut_reply_is_judged_alike_when_it_comes_from_the_cache(check, reason):
+    asking = check(Reply("1. True\n2. True\n1. False", finish_reason=reason))
+    first, again = (asking.verdict(PICTURE, IDS) for _ in range(2))
+    assert again.cached or first.unsaid
+    assert (again.marks, again.problem) == (first.marks, first.problem)
+
+
+def test_a_verdict_of_which_nobody_knows_whether_it_was_cut_is_asked_for_again(check):
+    asking = check("1. True\n2. True")
+    put = asking.replies.put
+    asking.replies.put = lambda key, raw: put(key, {"said": raw["said"]})
+    assert not asking.verdict(PICTURE, IDS).cached
+    asking.replies.put = put
+    assert not asking.verdict(PICTURE, IDS).cached
+    assert asking.verdict(PICTURE, IDS).cached
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Reply("no\x1b]0;pwned\x07\x1b[31m\n\u202eRED", "refusal"),
+        RuntimeError("no\x1b]52;c;AAAA\x07\n\x9b31mRED"),
+    ],
+)
+def test_what_a_note_keeps_of_its_words_a_terminal_does_not_obey(check, said):
+    with pytest.raises(UndrawnPictureError, match="RED") as undrawn:
+        check(said).verdict(PICTURE, IDS)
+    assert str(undrawn.value).isprintable()

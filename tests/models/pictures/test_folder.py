@@ -98,6 +98,8 @@ def test_an_index_names_files_anywhere_below(root, kind, catalogue):
         ('[{"concepts": ["stove_on"], "file": "a\\u0000.png"}]', "lies below"),
         ('[{"concepts": ["stove_on"], "file": "notes.txt"}]', "expected .png"),
         ('[{"concepts": ["stove_on"], "file": "none.png"}]', "cannot be read"),
+        ('[{"concepts": ["stove_on"], "file": "\\ud800.png"}]', "no file can have this name"),
+        ('[{"concepts": ["stove_on"], "file": "\\ud800/a.png"}]', "no file can have this name"),
         ("[" * 100_000, "cannot be read"),
     ],
 )
@@ -146,6 +148,48 @@ def test_a_pipe_is_not_waited_for(root, catalogue):
     os.mkfifo(root / "pictures.json")
     with pytest.raises(UsageError, match="is no file"):
         make_source(f"folder:{root}", catalogue)
+    (root / "pictures.json").unlink()
+    os.mkfifo(root / "kitchen" / "pipe.png")
+    with pytest.raises(UsageError, match=r"pipe\.png' is no regular file"):
+        make_source(f"folder:{root}", catalogue)
+
+
+def test_a_picture_that_becomes_a_pipe_meanwhile_is_not_waited_for(root, catalogue):
+    source = make_source(f"folder:{root}", catalogue)
+    (root / "kitchen" / "only.png").unlink()
+    os.mkfifo(root / "kitchen" / "only.png")
+    with pytest.raises(UndrawnPictureError, match="no regular file"):
+        ask(source, ("kitchen",))
+
+
+@pytest.mark.parametrize("what", ["file", "folder", "indexed file", "indexed folder", "index"])
+def test_a_link_out_of_the_folder_is_refused(root, tmp_path, what, catalogue):
+    secret = save(tmp_path / "elsewhere" / "secret.png", 3)
+    row = '[{"concepts": ["stove_on"], "file": "%s"}]'
+    if what == "file":
+        (root / "kitchen" / "link.png").symlink_to(secret)
+    elif what == "folder":
+        (root / "stove_on").symlink_to(secret.parent)
+    elif what == "indexed file":
+        (root / "kitchen" / "link.png").symlink_to(secret)
+        (root / "pictures.json").write_text(row % "kitchen/link.png")
+    elif what == "indexed folder":
+        (root / "deep").symlink_to(secret.parent)
+        (root / "pictures.json").write_text(row % "deep/secret.png")
+    else:
+        (tmp_path / "elsewhere" / "pictures.json").write_text(row % "kitchen/only.png")
+        (root / "pictures.json").symlink_to(tmp_path / "elsewhere" / "pictures.json")
+    with pytest.raises(UsageError, match="a link out of") as told:
+        make_source(f"folder:{root}", catalogue)
+    assert "\n" not in str(told.value)
+
+
+def test_links_that_stay_inside_and_a_folder_that_is_one_itself_are_fine(root, tmp_path, catalogue):
+    (root / "kitchen" / "same.png").symlink_to(root / "toddler+knife_edge" / "a.png")
+    (root / "stove_on").symlink_to("kitchen")
+    (tmp_path / "link").symlink_to(root)
+    source = make_source(f"folder:{tmp_path / 'link'}", catalogue)
+    assert [ask(source, ids).record["of"] for ids in (("kitchen",), ("stove_on",))] == [2, 2]
 
 
 def test_a_picture_that_changes_meanwhile_is_not_shown(root, catalogue):
