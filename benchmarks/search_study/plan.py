@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,34 +11,23 @@ from ... import envs
 from ...analysis.fresh import rerun_indices
 from ...analysis.modes import failure_modes
 from ...core import UsageError
-from ...core.files import write_atomically
 from ...envs.registry import make_domain
 from ...rendering.baking import sources_digest
 from ...rendering.picture_cache import drawing_digest
 from ...runs.run import RunData
 from ...runs.store import RunStore, dump_json
+from ..studies.folders import PROVENANCE, Task, read_provenance, slug, write
+
+__all__ = [
+    "DONE", "PROVENANCE", "State", "Study", "Task", "keep_provenance", "next_task", "slug",
+    "state_of", "write",
+]  # fmt: skip
 
 DONE = ("finished", "space exhausted")
 """Statuses of a run whose search is over."""
 
-PROVENANCE = "study.json"
-"""Says which code draws the pictures of a study."""
-
 RETRIES = 5
 """Scenes that a re-run draws for each trial that it wants, at most (`analysis.rerun`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One run: a searcher on a model under a seed."""
-
-    model: str
-    searcher: str
-    seed: int
-
-    def __str__(self) -> str:
-        """Name it in a line."""
-        return f"{self.model} {self.searcher} seed {self.seed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +64,11 @@ class Study:
     env: str = "VLMFail-Driving-v0"
     baseline: str = "random"
 
+    @property
+    def full(self) -> int:
+        """Trials of a run, as if it had all of its modes to try again."""
+        return self.budget + self.top * self.fresh
+
     def seeds_of(self, searcher: str) -> int:
         """Return the number of seeds of a searcher."""
         return self.random_seeds if searcher == self.baseline else self.seeds
@@ -109,52 +102,14 @@ def keep_provenance(study: Study) -> None:
         "envs": sources_digest((Path(envs.__file__).parent,)),
         "domain": dict(identity),
     }
-    path = study.out / PROVENANCE
-    try:
-        there = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    there = read_provenance(study.out)
+    if there is None:
         write(study.out, PROVENANCE, dump_json(here, indent=1).encode())
-        return
-    except (OSError, ValueError, RecursionError) as error:
-        if isinstance(error, NotADirectoryError):
-            raise _unwritable(study.out, error) from error
-        raise UsageError(
-            f"{path} cannot be read, and it alone says which code began this study "
-            f"({_why(error)}): restore it, or choose another --out"
-        ) from error
-    if there != json.loads(dump_json(here)):
+    elif there != json.loads(dump_json(here)):
         raise UsageError(
             f"{study.out} was begun by other code of the domain or the renderer, and its runs "
             "would not be alike: choose another --out, or go back to that code"
         )
-
-
-def write(folder: Path, name: str, data: bytes) -> None:
-    """Write a file of a study; its folder is made.
-
-    Raises:
-        UsageError: The folder cannot be written.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / name, data)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-
-
-def _unwritable(folder: Path, error: OSError) -> UsageError:
-    return UsageError(
-        f"the folder {folder} cannot be written ({_why(error)}): choose another --out"
-    )
-
-
-def _why(error: Exception) -> str:
-    return (getattr(error, "strerror", None) or str(error))[:200]
-
-
-def slug(name: str) -> str:
-    """Return a name as one part of a path."""
-    return re.sub(r"[^A-Za-z0-9.+_-]+", "-", name).strip("-.") or "unnamed"
 
 
 @dataclass(frozen=True, slots=True)

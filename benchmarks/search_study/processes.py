@@ -1,4 +1,4 @@
-"""Several runs of the study at once, with one line of progress for all of them."""
+"""Several runs of a study at once, with one line of progress for all of them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from typing import Any
 
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from .plan import State, Study, Task, next_task
-from .work import THREADS, Report, work
+from ..studies.folders import Task
+from ..studies.workers import THREADS, Plan, Progress, Word
+from .plan import next_task
+from .work import Report, work
 
 PATIENCE = 120.0
 """How long an interrupted run may take to end, s."""
@@ -26,15 +29,28 @@ class _Running:
     task: Task
     process: BaseProcess
     pipe: Connection
-    last: Report
+    last: Word
     started: float = field(default_factory=time.monotonic)
 
 
-def do_all(study: Study, states: Mapping[Task, State], processes: int, console: Console) -> bool:
+def do_all(
+    study: Plan,
+    states: Mapping[Task, Progress],
+    processes: int,
+    console: Console,
+    work: Callable[[Any, Task, Connection], None] = work,
+) -> bool:
     """Do every run that is not complete, `processes` at once.
 
     A run that fails is told and left; the others go on. Ctrl-C interrupts those that run: they
     are continued by the next call.
+
+    Args:
+        study: The study.
+        states: Its runs, in order, and how far each of them is.
+        processes: Runs at once.
+        console: Where progress is shown.
+        work: Does a run in a process of its own and sends what it says of it.
 
     Returns:
         Whether all of them are complete.
@@ -85,7 +101,7 @@ def _start(process: BaseProcess) -> None:
 def _listen(one: _Running, ticker: Ticker) -> bool:
     """Take what a worker says; return whether it goes on."""
     try:
-        report: Report = one.pipe.recv()
+        report: Word = one.pipe.recv()
     except (EOFError, OSError):  # it ended: what it said last tells how
         one.process.join()
         one.pipe.close()
@@ -95,8 +111,7 @@ def _listen(one: _Running, ticker: Ticker) -> bool:
         return False
     ticker.advance(one.task, report.charged)
     if report.done:
-        pfm = "-" if report.pfm is None else f"{100 * report.pfm:.1f} %"
-        ticker.finish(one.task, f"PFM {pfm}, {time.monotonic() - one.started:.0f} s")
+        ticker.finish(one.task, f"{report.words}, {time.monotonic() - one.started:.0f} s")
     one.last = report
     return True
 
@@ -117,23 +132,23 @@ def _stop(running: list[_Running]) -> None:
 class Ticker:
     """Total progress and time left: a bar, or a line a run where there is no terminal."""
 
-    def __init__(self, study: Study, states: Mapping[Task, State], console: Console) -> None:
+    def __init__(self, study: Plan, states: Mapping[Task, Progress], console: Console) -> None:
         """Count what is there; nothing is shown before `__enter__`."""
-        self._full = study.budget + study.top * study.fresh
+        self._full = study.full
         self._charged = {task: state.charged for task, state in states.items()}
         self._complete = {task for task, state in states.items() if state.complete}
         self._at_first = sum(self._charged.values())
         self._console = console
         self._started = time.monotonic()
-        self._bar = Progress(
-            TextColumn("{task.fields[runs]}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("trials, {task.fields[left]} left"),
+        self._bar = bars.Progress(
+            bars.TextColumn("{task.fields[runs]}"),
+            bars.BarColumn(),
+            bars.MofNCompleteColumn(),
+            bars.TextColumn("trials, {task.fields[left]} left"),
             console=console,
             disable=not console.is_terminal,
         )
-        self._id: TaskID | None = None
+        self._id: bars.TaskID | None = None
 
     def __enter__(self) -> Ticker:
         """Show the bar."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...analysis.metrics import Share
-from .comparison import Arm, Estimate, Rerun, Spread
+from ..studies.comparison import Spread
+from ..studies.markdown import EMPTY, estimate, machine, p_value, share, spread, table
+from .comparison import Arm, Rerun
 from .families import Family
 from .figures import MIXED, NOTHING
 from .plan import Study
-
-EMPTY = "–"
 
 
 def markdown(
@@ -71,12 +68,6 @@ def document(
     }
 
 
-def machine() -> str:
-    """Return the machine in a few words."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{platform.machine()}, {cores} cores, Python {platform.python_version()}"
-
-
 def _head(study: Study, arms: Sequence[Arm], command: str, unfinished: int) -> str:
     lines = [
         f"`{command}` ({machine()}): {study.env}, {study.budget} trials a run, m = {study.trials}, "
@@ -108,20 +99,20 @@ def _quality(study: Study, arms: Sequence[Arm]) -> str:
                 arm.model,
                 arm.searcher,
                 str(len(arm.runs)),
-                _spread(arm.pfm),
-                _spread(arm.mfr),
-                _spread(arm.div, 1.0, 2),
+                spread(arm.pfm),
+                spread(arm.mfr),
+                spread(arm.div, 1.0, 2),
                 f"{len(arm.modes) / len(arm.runs):.1f}",
                 EMPTY if versus is None else f"{versus.seeds}",
-                EMPTY if versus is None else _estimate(versus.difference, 100.0, sign=True),
-                EMPTY if versus is None or versus.ratio is None else _estimate(versus.ratio, 1.0),
-                EMPTY if versus is None else _p(versus.p_holm),
+                EMPTY if versus is None else estimate(versus.difference, 100.0, sign=True),
+                EMPTY if versus is None or versus.ratio is None else estimate(versus.ratio, 1.0),
+                EMPTY if versus is None else p_value(versus.p_holm),
             ]
         )
     head = ["model", "searcher", "seeds", "PFM %", "MFR %", "Div", "modes a run"]
     head += ["common seeds", f"PFM − {base}, points", f"PFM / {base}", "p (Holm)"]
     pooled = [
-        f"{arm.model}: {_share(arm.pooled())} of the distinct sets of all seeds are failure modes."
+        f"{arm.model}: {share(arm.pooled())} of the distinct sets of all seeds are failure modes."
         for arm in arms
         if arm.searcher == base
     ]
@@ -130,7 +121,7 @@ def _quality(study: Study, arms: Sequence[Arm]) -> str:
         "10 000 resamples. p: paired permutation test, corrected by Holm for the rows shown."
     )
     lines = [f"{base.capitalize()}, {line}" for line in pooled]
-    return "\n\n".join(["### Failure modes (Revelio Table 2)", _table(head, rows, 2), note, *lines])
+    return "\n\n".join(["### Failure modes (Revelio Table 2)", table(head, rows, 2), note, *lines])
 
 
 def _rerun(study: Study, arms: Sequence[Arm]) -> str:
@@ -143,9 +134,9 @@ def _rerun(study: Study, arms: Sequence[Arm]) -> str:
                 arm.searcher,
                 str(again.runs),
                 str(again.high.n),
-                _spread(again.search),
-                _spread(again.fresh),
-                *(_share(share) for share in (again.high, again.still, again.confirmed)),
+                spread(again.search),
+                spread(again.fresh),
+                *(share(one) for one in (again.high, again.still, again.confirmed)),
             ]
         )
     head = ["model", "searcher", "seeds", "modes", "rate in the search %", "fresh rate %"]
@@ -156,7 +147,7 @@ def _rerun(study: Study, arms: Sequence[Arm]) -> str:
         "at least τ."
     )
     return "\n\n".join(
-        ["### Surest modes on fresh scenes (Revelio Table 1)", _table(head, rows, 2), note]
+        ["### Surest modes on fresh scenes (Revelio Table 1)", table(head, rows, 2), note]
     )
 
 
@@ -165,7 +156,7 @@ def _expected(arms: Sequence[Arm]) -> str:
     names = sorted({name for group in groups for name in group}, key=lambda n: (n == MIXED, n))
     names = [name for name in names if name != NOTHING]
     rows = [
-        [arm.model, arm.searcher, *(_share(group.get(name)) for name in names)]
+        [arm.model, arm.searcher, *(share(group.get(name)) for name in names)]
         for arm, group in zip(arms, groups, strict=True)
     ]
     note = (
@@ -174,7 +165,7 @@ def _expected(arms: Sequence[Arm]) -> str:
         "search are not."
     )
     head = ["model", "searcher", *names]
-    return "\n\n".join(["### PFM by right answer", _table(head, rows, 2), note])
+    return "\n\n".join(["### PFM by right answer", table(head, rows, 2), note])
 
 
 def _directions(arms: Sequence[Arm]) -> str:
@@ -183,12 +174,12 @@ def _directions(arms: Sequence[Arm]) -> str:
     if not names:
         return ""
     rows = [
-        [arm.model, arm.searcher, *(_share(group.get(name)) for name in names)]
+        [arm.model, arm.searcher, *(share(group.get(name)) for name in names)]
         for arm, group in zip(arms, groups, strict=True)
     ]
     note = "Share of the failing trials of the searches."
     head = ["model", "searcher", *names]
-    return "\n\n".join(["### Direction of the errors", _table(head, rows, 2), note])
+    return "\n\n".join(["### Direction of the errors", table(head, rows, 2), note])
 
 
 def _scenes(arms: Sequence[Arm], attempts: int) -> str:
@@ -203,7 +194,7 @@ def _scenes(arms: Sequence[Arm], attempts: int) -> str:
             rows.append((arm.model, arm.searcher, name, shares))
     sizes = sorted({size for *_, shares in rows for size in shares})
     cells = [
-        [model, searcher, name, *(_share(shares.get(size), bounds=False) for size in sizes)]
+        [model, searcher, name, *(share(shares.get(size), bounds=False) for size in sizes)]
         for model, searcher, name, shares in rows
     ]
     head = ["model", "searcher", "share of", *(f"size {size}" for size in sizes)]
@@ -211,7 +202,7 @@ def _scenes(arms: Sequence[Arm], attempts: int) -> str:
         f"A trial draws up to {attempts} scenes until the things that decide its answer have room "
         "and can be seen."
     )
-    return "\n\n".join(["### Infeasible sets and invalid scenes", _table(head, cells, 3), note])
+    return "\n\n".join(["### Infeasible sets and invalid scenes", table(head, cells, 3), note])
 
 
 def _families(found: Mapping[str, Sequence[Family]]) -> str:
@@ -241,7 +232,7 @@ def _families(found: Mapping[str, Sequence[Family]]) -> str:
         "Greedy: the concepts that explain most of the failure modes not yet explained and whose "
         "sets mostly fail. Counts are of distinct sets over all runs of the model."
     )
-    return "\n\n".join(["### What the failures look like", _table(head, rows, 9), note])
+    return "\n\n".join(["### What the failures look like", table(head, rows, 9), note])
 
 
 def _time(arms: Sequence[Arm]) -> str:
@@ -254,50 +245,15 @@ def _time(arms: Sequence[Arm]) -> str:
             [
                 arm.model,
                 arm.searcher,
-                _spread(Spread.of(len(run.sets) for run in arm.runs), 1.0),
-                _spread(Spread.of(run.calls for run in arm.runs), 1.0, 0),
-                _spread(Spread.of(run.seconds["total"] for run in arm.runs), 1.0, 0),
+                spread(Spread.of(len(run.sets) for run in arm.runs), 1.0),
+                spread(Spread.of(run.calls for run in arm.runs), 1.0, 0),
+                spread(Spread.of(run.seconds["total"] for run in arm.runs), 1.0, 0),
                 f"{render / trials:.3f}",
                 f"{1000 * model / trials:.1f}",
-                _spread(Spread.of(run.seconds["search"] for run in arm.runs), 1.0),
+                spread(Spread.of(run.seconds["search"] for run in arm.runs), 1.0),
             ]
         )
     head = ["model", "searcher", "sets", "trials charged", "search, s", "scene, s a trial"]
     head += ["model, ms a trial", "searcher, s"]
     note = "Scenes that another run had drawn were read from the picture cache, if there is one."
-    return "\n\n".join(["### Cost of a run", _table(head, rows, 2), note])
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
-    rule = ["---"] * left + ["---:"] * (len(head) - left)
-    return "\n".join("| " + " | ".join(row) + " |" for row in (head, rule, *rows))
-
-
-def _spread(value: Spread | None, scale: float = 100.0, digits: int = 1) -> str:
-    if value is None:
-        return EMPTY
-    text = f"{scale * value.mean:.{digits}f}"
-    return text if value.sd is None else f"{text} ± {scale * value.sd:.{digits}f}"
-
-
-def _estimate(value: Estimate, scale: float, sign: bool = False) -> str:
-    low, high = (
-        f"{scale * end:.1f}" if end < float("inf") else "∞" for end in (value.low, value.high)
-    )
-    return f"{scale * value.value:{'+' if sign else ''}.1f} [{low}, {high}]"
-
-
-def _share(share: Share | None, bounds: bool = True) -> str:
-    if share is None or share.rate is None:
-        return EMPTY
-    text = f"{100 * share.rate:.1f} % ({share.failures}/{share.n})"
-    if bounds:
-        low, high = share.interval
-        text += f" [{100 * low:.1f}, {100 * high:.1f}]"
-    return text
-
-
-def _p(p: float | None) -> str:
-    if p is None:
-        return EMPTY
-    return f"{p:.3f}" if p >= 0.001 else "< 0.001"
+    return "\n\n".join(["### Cost of a run", table(head, rows, 2), note])

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import filecmp
-import multiprocessing
 import os
-import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from threading import Thread
-from typing import Any
 
 from ..._facade import Run, search
 from ...core import VLMFailError
 from ...rendering.picture_cache import FOLDER_VARIABLE, LIMIT_VARIABLE, PictureCache
 from ...runs.store import RunStore
+from ..studies.workers import obey_the_driver
 from .plan import DONE, Study, Task, state_of
-
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-"""Variables that keep libraries to one thread a process; read when they are loaded."""
 
 _SECONDS_BETWEEN_REPORTS = 0.5
 
@@ -43,10 +37,15 @@ class Report:
     pfm: float | None = None
     error: str = ""
 
+    @property
+    def words(self) -> str:
+        """What a complete run found."""
+        return "PFM -" if self.pfm is None else f"PFM {100 * self.pfm:.1f} %"
+
 
 def work(study: Study, task: Task, pipe: Connection) -> None:
     """Do one run and report on `pipe`; SIGTERM interrupts it, to be continued another time."""
-    _obey_the_driver()
+    obey_the_driver()
     charged = 0
 
     def report(charged_now: int) -> None:
@@ -146,22 +145,3 @@ def link_pictures(folder: Path, kept: PictureCache) -> int:
             os.replace(beside, path)
             count += 1
     return count
-
-
-def _obey_the_driver() -> None:
-    """Leave Ctrl-C, which reaches the whole process group, to the driver; end when it is gone."""
-
-    def stop(*_: Any) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, stop)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: Any) -> None:
-    parent.join()
-    os._exit(1)
