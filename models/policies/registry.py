@@ -15,7 +15,12 @@ POLICIES = Registry(
 )
 """The policies under test; other packages add theirs by an entry point in ``vlmfail.policies``."""
 
-POLICY_PREFIXES = Registry("policy prefix", "vlmfail.policy_prefixes", {}, "See `vlmfail list`.")
+POLICY_PREFIXES = Registry(
+    "policy prefix",
+    "vlmfail.policy_prefixes",
+    {"vla-eval": "vlmfail.models.policies.vla_eval:vla_eval"},
+    "See `vlmfail list`.",
+)
 """Prefixes of spec strings ``prefix:REST``, each with a function from REST to a policy; other
 packages add theirs by an entry point in ``vlmfail.policy_prefixes``."""
 
