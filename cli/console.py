@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..core.errors import UsageError
-from ..core.text import tamed
+from ..core.text import UNPRINTABLE, legible, tamed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +31,10 @@ STEADY_SECONDS = 20.0
 
 
 def emit(value: Any) -> None:
-    """Print one strict JSON object on stdout, whatever the terminal's encoding."""
+    """Print one strict JSON object on stdout, whatever the terminal's encoding.
+
+    What a terminal would obey stands in it as an escape, which any reader of JSON undoes.
+    """
     from ..runs.store import dump_json, to_plain
 
     text = dump_json(value, indent=1)
@@ -39,7 +42,7 @@ def emit(value: Any) -> None:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         text = json.dumps(to_plain(value), allow_nan=False, indent=1)
-    typer.echo(text)
+    typer.echo(UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def tame(text: str) -> str:
@@ -47,9 +50,14 @@ def tame(text: str) -> str:
     return tamed(text)
 
 
+def say(text: object, *, err: bool = False) -> None:
+    """Print text on stdout, or stderr, without what a terminal would obey: see `legible`."""
+    typer.echo(legible(text), err=err)
+
+
 def note(text: str) -> None:
     """Print a line on stderr."""
-    typer.echo(text, err=True)
+    say(text, err=True)
 
 
 @contextlib.contextmanager
@@ -222,7 +230,7 @@ def facts(values: Mapping[str, Any]) -> None:
     shown = {name: value for name, value in values.items() if value not in (None, "")}
     width = max((len(name) for name in shown), default=0)
     for name, value in shown.items():
-        lines = str(value).splitlines() or [""]
-        typer.echo(f"{name:<{width}}  {lines[0]}")
+        lines = legible(value).split("\n")
+        say(f"{name:<{width}}  {lines[0]}")
         for line in lines[1:]:
-            typer.echo(f"{'':<{width}}  {line}")
+            say(f"{'':<{width}}  {line}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .console import emit, note, reserved_stdout, tame, wide_console
+from .console import emit, note, reserved_stdout, say, tame, wide_console
 
 if TYPE_CHECKING:
     from ..models.probe import Probe
@@ -86,12 +86,17 @@ def _probe(spec: str) -> Probe:
 
 
 def _print_checks(checks: list[Any]) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table("", "check", "finding", box=None)
     for check in checks:
         mark = "[green]ok[/]" if check.fine else "[red]no[/]"
-        table.add_row(mark if check.needed or check.fine else "[dim]-[/]", check.name, check.text)
+        table.add_row(
+            mark if check.needed or check.fine else "[dim]-[/]",
+            escape(tame(check.name)),
+            escape(tame(check.text)),
+        )
     wide_console().print(table)
 
 
@@ -117,4 +122,4 @@ def _print_probes(probes: list[Probe]) -> None:
         if said:
             # Below the table and not by it: neither is cut to a column's width.
             short = said if len(said) <= LONGEST_NOTE else said[: LONGEST_NOTE - 4] + " ..."
-            typer.echo(f"{tame(probe.model)}: {short}")
+            say(f"{tame(probe.model)}: {short}")

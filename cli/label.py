@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from ..core.errors import UsageError
-from .console import emit, facts, reserved_stdout, wide_console
+from ..core.text import legible
+from .console import emit, facts, reserved_stdout, say, wide_console
 
 
 def label(
@@ -59,7 +60,7 @@ def label(
             if as_json:
                 emit({"url": url, "reviewer": name, "trials": len(places), "labelled": done})
             else:
-                typer.echo(
+                say(
                     f"{name}, open {url} in a browser: {done} of {len(places)} trials are "
                     "labelled. Ctrl-C ends; the same command goes on."
                 )
@@ -86,14 +87,14 @@ def _print(found: dict[str, Any]) -> None:
 
     if found["unreadable"]:
         rows = plural(found["unreadable"], "row")
-        typer.echo(f"passed over {rows} of labels.sqlite that cannot be read as a label", err=True)
+        say(f"passed over {rows} of labels.sqlite that cannot be read as a label", err=True)
     if not found["labels"]:
-        typer.echo(f"no labels in {found['run']}: vlmfail label {found['run']}")
+        say(f"no labels in {found['run']}: vlmfail label {found['run']}")
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("flag")
     for name in found["reviewers"]:
-        table.add_column(Text(name), justify="right")
+        table.add_column(Text(legible(name)), justify="right")
     table.add_column("all", justify="right")
     for flag in FLAGS:
         cells = [str(own["flags"][flag.id]) for own in found["reviewers"].values()]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .console import emit, reserved_stdout
+from .console import emit, reserved_stdout, say
 
 if TYPE_CHECKING:
     from ..core.plugins import Registry
@@ -52,11 +52,11 @@ def list_names(
         emit({**names, "descriptions": sections})
         return 0
     for title, rows in sections.items():
-        typer.echo(title)
+        say(title)
         for name, text in rows.items():
-            typer.echo(f"  {name:<22} {text}")
-        typer.echo("" if rows else "  none\n")
-    typer.echo("Your own: give path/to/file.py:Name or module:Name in place of any name.")
+            say(f"  {name:<22} {text}")
+        say("" if rows else "  none\n")
+    say("Your own: give path/to/file.py:Name or module:Name in place of any name.")
     return 0
 
 
@@ -106,11 +106,11 @@ def _concepts(env: str | None, as_json: bool) -> int:
         emit({"concepts": value})
         return 0
     for name, rows in value.items():
-        typer.echo(f"{name}: {len(rows)} concepts")
+        say(f"{name}: {len(rows)} concepts")
         category = None
         for row in rows:
             if row["category"] != category:
                 category = row["category"]
-                typer.echo(f"\n{category}")
-            typer.echo(f"  {row['id']:<24} {row['description']}")
+                say(f"\n{category}")
+            say(f"  {row['id']:<24} {row['description']}")
     return 0

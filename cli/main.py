@@ -8,12 +8,14 @@ import io
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from .console import tame
+from ..core.text import legible
+from .console import note, tame
 from .doctor import doctor
 from .estimate import estimate
 from .label import label
@@ -112,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         if error.errno not in MEDIUM:
-            traceback.print_exc()
+            _explain()
         else:
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         _complain(f"stopped: {error}")
@@ -120,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         # The parser's exceptions moved between versions of typer; what they offer did not.
         if not hasattr(error, "format_message"):
-            traceback.print_exc()
+            _explain()
             _complain(f"stopped by an unexpected {type(error).__name__}: {error}")
             return 3
         _complain(f"{error.format_message()} (vlmfail --help)")
@@ -131,6 +133,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _complain(text: str) -> None:
     with contextlib.suppress(OSError):  # nobody reads stderr either
         print(f"vlmfail: {tame(text)}", file=sys.stderr)  # noqa: T201
+
+
+def _explain() -> None:
+    """Print the traceback of what nobody expected, which may quote anything."""
+    with contextlib.suppress(OSError):
+        note(traceback.format_exc().rstrip())
+
+
+def _legible_warnings() -> None:
+    """Have warnings, which may quote anything too, printed without what a terminal would obey."""
+    whole = warnings.formatwarning
+    warnings.formatwarning = lambda *given, **named: legible(whole(*given, **named))
 
 
 def _sound_streams() -> None:
@@ -155,6 +169,7 @@ def _open_standard_files() -> None:
 def run() -> None:
     """Entry point of the `vlmfail` command."""
     _open_standard_files()
+    _legible_warnings()
     code = main()
     # A model's exit handlers may print: stdout has its one JSON object already.
     try:

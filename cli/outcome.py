@@ -6,12 +6,10 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from ..core.errors import UsageError
 from ..models.spending import UNKEPT
 from ..runs.caps import higher_cap, with_options
-from .console import emit, note, reserved_stdout, wide_console
+from .console import emit, note, reserved_stdout, say, wide_console
 
 if TYPE_CHECKING:
     from .._facade import Run
@@ -80,7 +78,7 @@ def conclude(
     confirmed = result["metrics"]["confirmed_modes"]
     untried = any(mode["fresh"] is None for mode in result["failure_modes"][:10])
     if untried and not as_json:
-        typer.echo(f"try them on fresh scenes: vlmfail resume {run.path} --confirm")
+        say(f"try them on fresh scenes: vlmfail resume {run.path} --confirm")
     if unkept and as_json:
         note(unkept)
     if fail_on_modes is not None and confirmed >= fail_on_modes:
@@ -116,17 +114,17 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
 
     modes = failure_modes(run)
     metrics = compute_metrics(run)
-    typer.echo(wording.headline(run, modes))
+    say(wording.headline(run, modes))
     if modes:
         console = wide_console()
         console.print()
         console.print(modes_table(modes, limit))
         if len(modes) > limit:
-            typer.echo(f"… and {len(modes) - limit} more")
+            say(f"… and {len(modes) - limit} more")
     counts = [f"{number} {wording.words(name)}" for name, number in outcome_counts(run).items()]
     counts = [text for text in counts if not text.startswith("0 ")]
     div = "needs two modes" if metrics["div"] is None else f"{metrics['div']:.2f}"
-    typer.echo("")
+    say("")
     parts = [
         f"{run.calls} of {run.budget} trials, {run.status}",
         ", ".join(counts) or "no outcomes",
@@ -143,18 +141,18 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
             f"TCF {wording.percent(metrics['tcf'])} of {covered['bins']} bins",
             f"FOC {covered['objects_failed']} of {covered['objects']} objects",
         ]
-    typer.echo(" · ".join(parts))
+    say(" · ".join(parts))
     reason = run.store.meta("reason")
     if run.status not in ("finished", "interrupted") and reason:
-        typer.echo(f"{run.status}: {reason}")
+        say(f"{run.status}: {reason}")
     if run.status == "capped":
-        typer.echo(to_go_on(run))
+        say(to_go_on(run))
     notice = constant_answer(run)
     if notice:
-        typer.echo(f"note: {notice}")
+        say(f"note: {notice}")
     if not is_fixed(run):
-        typer.echo(
+        say(
             f"note: PFM counts candidates that got {run.trials} trials, once; here some got "
             "another number, or came again"
         )
-    typer.echo(f"run: {run.path}" + (f" · report: {page}" if page else ""))
+    say(f"run: {run.path}" + (f" · report: {page}" if page else ""))

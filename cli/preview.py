@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.errors import RunFolderError, SceneError, UsageError
-from .console import emit, facts, note, pairs, reserved_stdout
+from .console import emit, facts, note, pairs, reserved_stdout, say
 
 if TYPE_CHECKING:
     from ..core import Picture
@@ -187,7 +187,7 @@ def _print(scene: PreparedTrial, out: Path) -> None:
             "rule": f"{value['rule']}: {value['reason']}",
         }
     )
-    typer.echo(f"\n--- question ---\n{value['prompt']}")
+    say(f"\n--- question ---\n{value['prompt']}")
 
 
 def _write(out: Path, picture: Picture) -> None:

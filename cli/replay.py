@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.errors import UsageError
-from .console import emit, facts, reserved_stdout
+from .console import emit, facts, reserved_stdout, say
 
 if TYPE_CHECKING:
     from ..core import TrialRecord
@@ -163,7 +163,7 @@ def _print(values: dict[str, Any]) -> None:
     facts(spoken)
     for title, name in (("request", "prompt"), ("reply", "reply")):
         if values[name]:
-            typer.echo(f"\n--- {title} ---\n{values[name]}")
+            say(f"\n--- {title} ---\n{values[name]}")
 
 
 def _episode(values: dict[str, Any]) -> dict[str, Any]:

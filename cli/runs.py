@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from ..core.errors import RunFolderError
-from .console import emit, wide_console
+from ..core.text import legible
+from .console import emit, say, wide_console
 
 
 def runs(
@@ -29,7 +30,7 @@ def runs(
     elif rows:
         _print(rows)
     else:
-        typer.echo(f"no runs in {folder}: vlmfail search makes one")
+        say(f"no runs in {folder}: vlmfail search makes one")
     return 0
 
 
@@ -95,5 +96,5 @@ def _print(rows: list[dict[str, Any]]) -> None:
             row.get("failure_modes", ""),
             row.get("confirmed_modes", ""),
         ]
-        table.add_row(*(Text(str(cell)) for cell in cells))
+        table.add_row(*(Text(legible(cell)) for cell in cells))
     wide_console().print(table)

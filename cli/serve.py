@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .console import emit, reserved_stdout
+from .console import emit, reserved_stdout, say
 
 
 def serve(
@@ -38,7 +38,7 @@ def serve(
             if as_json:
                 emit({"url": url, "model": made.name})
             else:
-                typer.echo(
+                say(
                     f"{made.name} answers at {url}, until Ctrl-C. "
                     f"Try: curl {url}/models, or OPENAI_BASE_URL={url} OPENAI_API_KEY=none"
                 )

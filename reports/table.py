@@ -38,7 +38,7 @@ def modes_table(modes: Sequence[FailureMode], limit: int = 10) -> Table:
             str(rank),
             Text(" + ".join(wording.mode_parts(mode))),
             wording.counted(mode.failures, mode.n, mode.interval),
-            Text(mode.rule or ""),
+            Text(wording.clean(mode.rule or "")),
             Text(wording.words(mode.direction)),
             fresh,
         )

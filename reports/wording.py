@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..analysis.metrics import evaluated, is_concept_set, is_fixed
 from ..analysis.modes import FailureMode
 from ..analysis.vector_modes import is_vector_run
+from ..core.text import UNPRINTABLE
 from ..runs.run import RunData
-
-UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff"
-    "\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
-)
-"""Control characters but tab and line breaks, lone surrogates, and what turns text around."""
 
 
 def percent(rate: float | None) -> str:
@@ -42,7 +36,7 @@ def words(name: str | None) -> str:
 
 
 def clean(text: Any) -> str:
-    """Return text without what no page may hold: see `UNPRINTABLE`."""
+    """Return text without what no page may hold: see `core.text.UNPRINTABLE`."""
     return UNPRINTABLE.sub("�", str(text))
 
 
