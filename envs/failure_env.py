@@ -21,6 +21,7 @@ from ..core import (
     derive_seed,
     plays_episodes,
 )
+from ..core.text import tamed
 from .episodes import check_options, defaults_of
 from .evaluator import Evaluator
 from .generated import renderer_identity
@@ -85,6 +86,7 @@ class SearchState:
         self._warned = False
         self.spent = 0
         self.uncharged = 0
+        self._undrawn = ""
 
     def _prepare_questions(self, caps: Caps) -> None:
         from ..models.policies.registry import is_policy
@@ -132,6 +134,7 @@ class SearchState:
         self.evaluator.start(self.run_seed)
         self.observer.clear()
         self.uncharged = 0
+        self._undrawn = ""
 
     def check_started(self) -> None:
         """Raise `UsageError` before the first reset."""
@@ -144,6 +147,11 @@ class SearchState:
         before = self.evaluator.charged
         evaluations = self.evaluator.evaluate(requests)
         self.spent += self.evaluator.charged - before
+        for evaluation in evaluations:
+            if evaluation.new.trials:
+                # The last trial's, when no scene of a valid candidate could be drawn.
+                last = evaluation.new.trials[-1]
+                self._undrawn = "" if evaluation.new.charged else tamed(last.note, 300)
         self.observer.learn(evaluations)
         return evaluations
 
@@ -153,12 +161,13 @@ class SearchState:
             self.uncharged = 0 if step else self.uncharged + 1
             if self.uncharged == MANY_UNCHARGED and not self._warned:
                 self._warned = True
-                advice = ""
-                if self.space.kind == "concept_set":
-                    advice = "; agents that draw bits need vlmfail.envs.ConceptSlots around the env"
+                why = "they were invalid, info['rule'] says why"
+                if self._undrawn:
+                    why = f"no scene could be drawn: {self._undrawn}"
+                elif self.space.kind == "concept_set":
+                    why += "; agents that draw bits need vlmfail.envs.ConceptSlots around the env"
                 warnings.warn(
-                    f"{MANY_UNCHARGED} steps in a row were invalid and put nothing to the model; "
-                    f"info['rule'] says why{advice}",
+                    f"{MANY_UNCHARGED} steps in a row put nothing to the model: {why}",
                     stacklevel=3,
                 )
 
@@ -170,7 +179,8 @@ class SearchState:
         if self.evaluator.remaining <= 0:
             return "the budget is spent"
         if self.uncharged >= MAX_UNCHARGED:
-            return f"{MAX_UNCHARGED} steps in a row charged nothing"
+            why = f": no scene could be drawn: {self._undrawn}" if self._undrawn else ""
+            return f"{MAX_UNCHARGED} steps in a row charged nothing{why}"
         return None
 
     def info(

@@ -9,11 +9,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from ..core import Renderer, Rendering, Scene, UsageError, derive_seed
+from ..core import (
+    CandidateSpace,
+    ModelFault,
+    Renderer,
+    Rendering,
+    Scene,
+    UsageError,
+    derive_seed,
+)
 from ..models.pictures.ledger import picture_metering
 from ..models.pictures.prompts import picture_prompt, wording
 from ..models.pictures.shelf import PICTURE, PictureReplies, Shelf, generated_folder
@@ -45,6 +55,12 @@ __all__ = [
 ]
 
 is_generated = is_picture_spec
+
+MOST_UNDRAWN = 20
+"""Trials in a row that were paid for and brought no picture, after which none is drawn (ours)."""
+
+SOME = 3
+"""Sets that a warning names."""
 
 C_contra = TypeVar("C_contra", contravariant=True)
 
@@ -112,6 +128,7 @@ class GeneratedRenderer:
         self.check = check
         self._shelf = Shelf(generated_folder())
         self._trials = PictureReplies(self._shelf)
+        self._in_vain: deque[str] = deque(maxlen=MOST_UNDRAWN)
 
     @property
     def metered(self) -> bool:
@@ -190,7 +207,8 @@ class GeneratedRenderer:
         Raises:
             UndrawnPictureError: There is none, after all tries; its ``record`` says what was
                 tried. The trial is an invalid scene, never a failure.
-            ModelFault: No picture at all can be drawn.
+            ModelFault: No picture at all can be drawn, or `MOST_UNDRAWN` trials in a row cost
+                requests and brought none.
             CapReachedError: A cap forbids the request.
         """
         ids = in_order(set(candidate) - implied_by(self.catalogue), self.catalogue)
@@ -200,6 +218,7 @@ class GeneratedRenderer:
         place = self._place(key, prompt, run_seed, trial, unwanted)
         found = self._kept(place)
         if found is not None:
+            self._in_vain.clear()
             return found
         failed: list[dict[str, Any]] = []
         record: dict[str, Any] = {"renderer": self.name}
@@ -218,6 +237,8 @@ class GeneratedRenderer:
                     if error.again and attempt + 1 < tries:
                         continue
                     record = {**record, "failed": failed, "spent": ledger.record()}
+                    if record["spent"]["requests"]:
+                        self._count(str(error))
                     raise UndrawnPictureError(str(error), record=record) from error
                 record = {
                     **record,
@@ -227,8 +248,18 @@ class GeneratedRenderer:
                     **({"failed": failed} if failed else {}),
                     "spent": ledger.record(),
                 }
+                self._in_vain.clear()
                 return self._keep(place, GeneratedRendering(drawn.picture, record=record))
         raise AssertionError("a picture has at least one try")
+
+    def _count(self, problem: str) -> None:
+        """Note a trial that was paid for in vain; raise `ModelFault` when they are many."""
+        self._in_vain.append(problem)
+        if len(self._in_vain) >= MOST_UNDRAWN:
+            raise ModelFault(
+                f"renderer {self.spec.shown}: {MOST_UNDRAWN} trials in a row were paid for and "
+                f"brought no picture, the last because {problem}"
+            )
 
     # A refusal may not come twice: only the trial itself tells which of its tries was shown.
 
@@ -280,7 +311,11 @@ class GeneratedRenderer:
 
 
 def generated_renderer(
-    spec: str, catalogue: DescribedCatalogue, *, domain: str = ""
+    spec: str,
+    catalogue: DescribedCatalogue,
+    *,
+    domain: str = "",
+    space: CandidateSpace[frozenset[str]] | None = None,
 ) -> GeneratedRenderer:
     """Return the renderer of ``prefix:MODEL_OR_PATH[?check=SPEC&tries=N&...]``.
 
@@ -289,6 +324,7 @@ def generated_renderer(
         catalogue: A concept-set domain's catalogue: ``concepts`` in canonical order, each with
             ``id`` and ``description``.
         domain: The domain's name, which chooses the style of the prompt.
+        space: The domain's candidates: of pictures whose sets are none of them one line warns.
 
     Raises:
         UnknownNameError: For an unknown prefix or option.
@@ -297,6 +333,8 @@ def generated_renderer(
     """
     parsed = parse_picture_spec(spec)
     source = make_source(parsed, catalogue)
+    if space is not None:
+        _warn_of_unreachable(parsed, source, space)
     check = None
     if parsed.check is not None:
         from ..models.pictures.checks import PictureCheck
@@ -305,6 +343,25 @@ def generated_renderer(
         replies = PictureReplies(Shelf(generated_folder()))
         check = PictureCheck(make_model(parsed.check), catalogue, replies)
     return GeneratedRenderer(parsed, source, catalogue, domain=domain, check=check)
+
+
+def _warn_of_unreachable(
+    spec: PictureSpec, source: PictureSource, space: CandidateSpace[frozenset[str]]
+) -> None:
+    sets: tuple[tuple[str, ...], ...] = getattr(source, "sets", ())
+    broken = [
+        f"{'+'.join(ids)} ({violation.rule}: {violation.text})"
+        for ids in sets
+        if (violation := space.validate(frozenset(ids))) is not None
+    ]
+    if broken:
+        more = f" and {len(broken) - SOME} more" if len(broken) > SOME else ""
+        warnings.warn(
+            f"renderer {spec.shown}: no search proposes {len(broken)} of its {len(sets)} sets, "
+            f"which break a rule of the domain: "
+            f"{'; '.join(broken[:SOME])}{more}",
+            stacklevel=4,
+        )
 
 
 def draw(

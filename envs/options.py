@@ -66,6 +66,8 @@ class EnvOptions:
             isinstance(dollars, bool) or not isinstance(dollars, (int, float)) or not dollars > 0
         ):
             raise UsageError(f"max_dollars: expected an amount above 0, got {dollars!r}")
+        if not isinstance(self.renderer, str):
+            raise UsageError(f"renderer: expected a name, e.g. 'embree', got {self.renderer!r}")
         if self.render_mode not in (None, "rgb_array"):
             raise UsageError(f"render_mode: expected None or 'rgb_array', got {self.render_mode!r}")
         names = self.count_as_fail

@@ -215,7 +215,7 @@ class DrivingDomain:
             UnknownNameError: There is none of that name.
         """
         if is_generated(name):
-            return generated_renderer(name, self.catalogue, domain=self.name)
+            return generated_renderer(name, self.catalogue, domain=self.name, space=self.space)
         if name != "embree":
             raise UnknownNameError("driving renderer", name, RENDERERS, "See `vlmfail list`.")
         from ...rendering.embree import EmbreeRenderer

@@ -179,7 +179,7 @@ class IndoorDomain:
             UnknownNameError: There is none of that name.
         """
         if is_generated(name):
-            return generated_renderer(name, self.catalogue, domain=self.name)
+            return generated_renderer(name, self.catalogue, domain=self.name, space=self.space)
         if name != "embree":
             raise UnknownNameError("indoor renderer", name, RENDERERS, "See `vlmfail list`.")
         foreign = set(self.catalogue.ids) - set(ORDER) - set(self.catalogue.implied)

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..providers.adapter import Fault, Words
 from ..providers.google import OPTIONS, GoogleAdapter
+from ..providers.reply_bodies import MOST_PICTURE_BYTES
 from ..providers.taming import finish_word
 from ..sent_pictures import SentPicture
 from ..specs import ModelSpec
@@ -49,6 +50,8 @@ def google_pictures(spec: PictureSpec) -> ServicePictures:
 
 class GoogleImages(GoogleAdapter):
     """`GoogleAdapter` that asks for a picture."""
+
+    most_bytes = MOST_PICTURE_BYTES
 
     def __init__(
         self, spec: ModelSpec, shelf: Shelf, *, aspect: str = "4:3", size: str | None = None

@@ -12,7 +12,7 @@ from ...core import Usage
 from ..providers.adapter import Fault, Words
 from ..providers.faults import classify
 from ..providers.openai import OpenAIAdapter
-from ..providers.reply_bodies import parsed
+from ..providers.reply_bodies import MOST_PICTURE_BYTES, parsed
 from ..providers.tokens import count
 from ..sent_pictures import SentPicture
 from ..specs import ModelSpec
@@ -53,6 +53,8 @@ def openai_pictures(spec: PictureSpec) -> ServicePictures:
 
 class OpenAIImages(OpenAIAdapter):
     """`OpenAIAdapter` that asks for a picture."""
+
+    most_bytes = MOST_PICTURE_BYTES
 
     def __init__(
         self, spec: ModelSpec, shelf: Shelf, *, size: str = "1024x1024", quality: str | None = None

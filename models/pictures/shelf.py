@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+import re
 import threading
 import warnings
 from collections import OrderedDict
@@ -31,6 +32,14 @@ PICTURE = "vlmfail_picture"
 
 MOST_PIXELS = 36_000_000
 """Pixels of a generated picture: twice what any service draws."""
+
+LEAST_SIDE = 32
+"""Pixels of its shorter side: less shows nothing that a question could be about."""
+
+_DATA_URL = re.compile(r"\s*data:image/[^,;]{1,40}(;[^,;]{1,80}){0,4};base64,", re.IGNORECASE)
+
+_PLAIN = str.maketrans("-_", "+/", " \t\r\n")
+"""Google's JSON may use the URL's alphabet, and MIME breaks lines."""
 
 
 def generated_folder() -> Path | None:
@@ -149,18 +158,26 @@ def sound_picture(data: bytes) -> Picture:
     if size is not None and size[0] * size[1] > MOST_PIXELS:
         raise UsageError(f"the picture has {size[0]} x {size[1]} pixels, too many")
     pixels, _ = decode(data, "the picture of the reply")
-    if pixels.shape[0] * pixels.shape[1] > MOST_PIXELS:
-        raise UsageError(f"the picture has {pixels.shape[1]} x {pixels.shape[0]} pixels, too many")
+    height, width = pixels.shape[:2]
+    if height * width > MOST_PIXELS:
+        raise UsageError(f"the picture has {width} x {height} pixels, too many")
+    if min(height, width) < LEAST_SIDE:
+        raise UsageError(
+            f"the picture has {width} x {height} pixels, expected at least {LEAST_SIDE} a side"
+        )
     return Picture.from_pixels(pixels)
 
 
 def shelved(data: object, shelf: Shelf) -> dict[str, Any]:
-    """Keep the picture in a service's base64 text; return its digest, or what is wrong with it."""
+    """Keep the picture in a service's base64 text; return its digest, or what is wrong with it.
+
+    Line breaks and the head of a data URL are passed over.
+    """
     if not isinstance(data, str) or not data:
         return {"problem": f"the picture is {type(data).__name__}, expected base64 text"}
     try:
-        # Google's JSON may use the URL's alphabet.
-        plain = data.translate(str.maketrans("-_", "+/"))
+        head = _DATA_URL.match(data)
+        plain = (data if head is None else data[head.end() :]).translate(_PLAIN)
         picture = sound_picture(base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True))
     except (binascii.Error, ValueError) as error:
         return {"problem": f"the picture is no base64 text ({tamed(str(error), 100)})"}

@@ -15,7 +15,7 @@ from .endpoint import connect_timeout
 from .faults import classify, connection_fault, error_text, retry_after
 from .keys import key_names, need_key, present_keys
 from .packages import need_package
-from .reply_bodies import bounded_client, parsed, wrong_shape
+from .reply_bodies import MOST_BYTES, bounded_client, parsed, wrong_shape
 from .taming import finish_word
 from .tokens import count
 
@@ -80,6 +80,7 @@ class GoogleAdapter:
     provider = "google"
     largest_seed = 0x7FFFFFFF  # 32 bits with a sign
     limits = GOOGLE_LIMITS
+    most_bytes = MOST_BYTES
 
     def __init__(self, spec: ModelSpec) -> None:
         """Check the SDK and the options.
@@ -160,7 +161,7 @@ class GoogleAdapter:
                 retry_options=types.HttpRetryOptions(attempts=1),
                 # A client of our own: it is never aiohttp's, which tries again by itself, and
                 # follows no redirect, which would carry the key to wherever it leads.
-                httpx_async_client=bounded_client(carrier.AsyncClient)(
+                httpx_async_client=bounded_client(carrier.AsyncClient, self.most_bytes)(
                     connect=connect_timeout(self.spec.timeout), limits=limits, timeout=patience
                 ),
             ),

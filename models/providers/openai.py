@@ -18,7 +18,7 @@ from .endpoint import connect_timeout
 from .faults import classify, connection_fault, retry_after
 from .keys import key_names, need_key, present_keys
 from .packages import need_package
-from .reply_bodies import bounded_client, parsed, wrong_shape
+from .reply_bodies import MOST_BYTES, bounded_client, parsed, wrong_shape
 from .shards import Shards
 from .taming import finish_word
 from .tokens import count
@@ -53,6 +53,7 @@ class OpenAIAdapter:
 
     provider = "openai"
     limits = OPENAI_LIMITS
+    most_bytes = MOST_BYTES
 
     def __init__(self, spec: ModelSpec) -> None:
         """Check the SDK and the options.
@@ -132,7 +133,7 @@ class OpenAIAdapter:
                 max_retries=0,
                 timeout=self.spec.timeout + 5,
                 # A redirect is a request more than was counted, and carries the prompt elsewhere.
-                http_client=bounded_client(openai.DefaultAsyncHttpxClient)(
+                http_client=bounded_client(openai.DefaultAsyncHttpxClient, self.most_bytes)(
                     connect=connect_timeout(self.spec.timeout),
                     limits=limits,
                     follow_redirects=False,

@@ -15,6 +15,9 @@ from .taming import tamed
 MOST_BYTES = 16 << 20
 """Bytes of one reply after decoding; more is no answer to a question, and none of it is used."""
 
+MOST_PICTURE_BYTES = 160 << 20
+"""The same of a reply with a picture: 36 million pixels that do not compress, as base64 text."""
+
 ENCODINGS = "gzip, deflate"
 """What a server may compress a reply with; both can be decoded by steps of a known size."""
 
@@ -28,13 +31,11 @@ CUT = "[cut]"
 
 
 class ReplyTooLargeError(Exception):
-    """A reply of more than `MOST_BYTES`; reading it was given up there."""
+    """A reply of more bytes than are read; reading it was given up there."""
 
-    def __init__(self) -> None:
-        """Say the limit."""
-        super().__init__(
-            f"the reply is larger than {MOST_BYTES >> 20} MiB: it was not read to its end"
-        )
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        """Say the limit, `most` bytes."""
+        super().__init__(f"the reply is larger than {most >> 20} MiB: it was not read to its end")
 
 
 class UnreadableReplyError(Exception):
@@ -90,11 +91,12 @@ class Decoder:
 
 
 @functools.cache
-def bounded_client(kind: Any) -> Any:
-    """Return a class of HTTP client like `kind` whose replies are never above `MOST_BYTES`.
+def bounded_client(kind: Any, most: int = MOST_BYTES) -> Any:
+    """Return a class of HTTP client like `kind` whose replies are never above `most` bytes.
 
     Args:
         kind: An asynchronous client of httpx or of its fork, whichever the SDK is built on.
+        most: Bytes of a good reply after decoding; words about a fault have `MOST_BYTES`.
     """
 
     class BoundedClient(kind):  # type: ignore[misc]
@@ -123,7 +125,8 @@ def bounded_client(kind: Any) -> Any:
             request.extensions["timeout"] = {**timeouts, "connect": self._connect}
             response = await super().send(request, stream=True, **options)
             try:
-                body = await _whole(response)
+                bound = most if response.status_code < 400 else min(most, MOST_BYTES)
+                body = await _whole(response, bound)
             except UnreadableReplyError as error:
                 if response.status_code < 400:
                     raise
@@ -157,15 +160,15 @@ def bounded_client(kind: Any) -> Any:
     return BoundedClient
 
 
-async def _whole(response: Any) -> bytes:
+async def _whole(response: Any, most: int) -> bytes:
     decoder = Decoder(response.headers.get("content-encoding", ""))
     body, came = bytearray(), 0
     async for data in response.aiter_raw():
         came += len(data)  # which may decode to nothing
         for part in decoder.parts(data):
             body += part
-            if max(came, len(body)) > MOST_BYTES:
-                raise ReplyTooLargeError
+            if max(came, len(body)) > most:
+                raise ReplyTooLargeError(most)
             if len(part) >= STEP:
                 await asyncio.sleep(0)
     return bytes(body)

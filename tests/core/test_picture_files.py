@@ -300,7 +300,7 @@ def test_what_is_no_picture_is_one_clear_error(tmp_path: Path) -> None:
 def test_what_can_be_no_picture_file_is_told_at_once(tmp_path: Path, name: str) -> None:
     if name == "pipe":
         os.mkfifo(tmp_path / name)
-    with pytest.raises(UsageError, match="no regular file|there is no picture file"):
+    with pytest.raises(UsageError, match=r"no regular file|there is no picture file"):
         read_bytes(tmp_path / name)
 
 

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from vlmfail.core import Outcome, UsageError
-from vlmfail.envs.failure_env import MAX_UNCHARGED, FailureEnv
+from vlmfail.envs.failure_env import MANY_UNCHARGED, MAX_UNCHARGED, FailureEnv
 from vlmfail.envs.failure_vector_env import FailureVectorEnv
 from vlmfail.envs.options import EnvOptions
 from vlmfail.testing.toy import ToyDomain, ToyModel
@@ -393,3 +393,28 @@ def test_a_step_before_reset_is_told_whatever_the_action():
     env = FailureEnv(ToyDomain(), EnvOptions(model=ToyModel(), trials=3, budget=12))
     with pytest.raises(UsageError, match="reset"):
         env.step(np.zeros(10))
+
+
+def test_when_no_scene_can_be_drawn_the_advice_is_not_about_bits() -> None:
+    env = make(ToyDomain(unplaceable="tiny"))
+    env.reset(seed=0)
+    action = env.encode(frozenset({"cat", "tiny"}))
+    with pytest.warns(UserWarning, match=r"no scene could be drawn: .+") as told:
+        *_, (*_, info) = episode(env, [action] * MAX_UNCHARGED)
+    assert len(told) == 1
+    assert "bits" not in str(told[0].message)
+    assert "invalid" not in str(told[0].message)
+    assert "no scene could be drawn: " in info["reason"]
+
+
+def test_of_invalid_bits_the_warning_says_so() -> None:
+    env = make()
+    env.reset(seed=0)
+    with pytest.warns(UserWarning, match=r"they were invalid.*ConceptSlots"):
+        episode(env, [np.zeros(10, dtype=np.int8)] * MANY_UNCHARGED)
+
+
+@pytest.mark.parametrize("renderer", [None, 5, b"embree", ["embree"]])
+def test_a_renderer_is_a_name(renderer: object) -> None:
+    with pytest.raises(UsageError, match="renderer: expected a name"):
+        make(renderer=renderer)

@@ -11,13 +11,17 @@ import pytest
 
 from vlmfail.core import (
     CapReachedError,
+    ModelFault,
     Picture,
     Rendering,
     SceneError,
     UnknownNameError,
+    Usage,
     UsageError,
+    Violation,
 )
 from vlmfail.envs.generated import (
+    MOST_UNDRAWN,
     GeneratedRenderer,
     UndrawnPictureError,
     draw,
@@ -25,9 +29,10 @@ from vlmfail.envs.generated import (
     is_generated,
     renderer_identity,
 )
+from vlmfail.models.pictures.sources import DrawnPicture
 from vlmfail.models.pictures.specs import parse_picture_spec
-from vlmfail.models.spending import Caps, Ledger, metering
-from vlmfail.testing.picture_provider import Failed, PictureAnswer, PictureServer
+from vlmfail.models.spending import Caps, Ledger, current_ledger, metering
+from vlmfail.testing.picture_provider import Failed, PictureAnswer, PictureServer, noise_png
 
 
 @dataclass(frozen=True)
@@ -303,3 +308,72 @@ def test_what_every_picture_shows_is_no_part_of_what_is_asked_for():
         two = renderer.render_trial({"cat", "kitchen"}, run_seed=0, trial=0)
     assert one.picture == two.picture
     assert two.record["check"]["marks"] == {"cat": True}
+
+
+@dataclass
+class Source:
+    """A source that draws what `drawn` says, trial after trial, and what each costs."""
+
+    drawn: list[bool]
+    requests: int = 1
+    metered = True
+    priced = True
+    varies = False
+
+    def identity(self):
+        return {}
+
+    def draw(self, request):
+        current_ledger().add(Usage(requests=self.requests))
+        if self.drawn[request.trial % len(self.drawn)]:
+            return DrawnPicture(Picture.from_pixels(np.zeros((32, 32, 3), np.uint8)))
+        raise UndrawnPictureError(f"refused, trial {request.trial}")
+
+
+def drawn_in_turn(source: Source, trials: int) -> list[str]:
+    renderer = GeneratedRenderer(parse_picture_spec("openai-image:m"), source, Catalogue())
+    told = []
+    for trial in range(trials):
+        try:
+            renderer.render_trial({"cat"}, run_seed=0, trial=trial)
+        except (UndrawnPictureError, ModelFault) as error:
+            told.append(f"{type(error).__name__}: {error}")
+        else:
+            told.append("")
+    return told
+
+
+def test_when_nothing_but_cost_comes_the_run_ends():
+    told = drawn_in_turn(Source([False]), MOST_UNDRAWN + 1)
+    assert [text.partition(":")[0] for text in told] == (
+        ["UndrawnPictureError"] * (MOST_UNDRAWN - 1) + ["ModelFault"] * 2
+    )
+    assert "20 trials in a row" in told[-1]
+    assert told[-1].endswith("refused, trial 20")
+
+
+def test_a_picture_in_between_and_what_costs_nothing_do_not_end_it():
+    assert not any(
+        "ModelFault" in text for text in drawn_in_turn(Source([False] * 19 + [True]), 90)
+    )
+    assert not any("ModelFault" in text for text in drawn_in_turn(Source([False], 0), 90))
+
+
+class Rules:
+    """A space without cats alone."""
+
+    def validate(self, candidate):
+        return Violation("N1", "a cat needs a knife") if candidate == {"cat"} else None
+
+
+def test_sets_of_a_folder_that_no_search_proposes_are_named(tmp_path, recwarn):
+    for name in ("cat", "knife+cat", "knife"):
+        (tmp_path / "mine" / name).mkdir(parents=True)
+        (tmp_path / "mine" / name / "a.png").write_bytes(noise_png(name))
+    generated_renderer("folder:mine", Catalogue())
+    assert not recwarn
+    with pytest.warns(
+        UserWarning, match=r"1 of its 3 sets.* cat \(N1: a cat needs a knife\)"
+    ) as told:
+        generated_renderer("folder:mine", Catalogue(), space=Rules())
+    assert "\n" not in str(told[0].message)

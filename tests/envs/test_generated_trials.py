@@ -7,12 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from vlmfail import search
+from vlmfail import resume, search
 from vlmfail.analysis.summary import summarise
 from vlmfail.core import ModelFault, RunFolderError, UsageError
 from vlmfail.envs.registry import make_domain
 from vlmfail.envs.trials import prepare_trial
-from vlmfail.testing.picture_provider import Failed, PictureAnswer, PictureServer, noise_png
+from vlmfail.testing.picture_provider import (
+    Failed,
+    PictureAnswer,
+    PictureServer,
+    Verbatim,
+    noise_png,
+)
 
 pytest.importorskip("openai")
 
@@ -256,3 +262,18 @@ def test_the_label_page_shows_no_prompt_of_a_photograph(mine):
         assert page.status_code == 200
         shown[name] = "Picture prompt" in page.text
     assert shown == {"drawn": True, "mine": False}
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_search_without_any_picture_ends_and_goes_on_when_they_come(tmp_path, concurrency):
+    options = {"budget": 30, "trials": 3, "concurrency": concurrency}
+    ready: list[bool] = []
+    nothing = Verbatim({"data": [{}]})
+    with PictureServer(lambda order: PictureAnswer() if ready else nothing) as server:
+        with pytest.raises(ModelFault, match=r"20 trials in a row.*no picture as base64"):
+            run(server, tmp_path / "run", "?attempts=1", **options)
+        assert 20 <= server.count < 20 + 2 * concurrency
+        ready.append(True)
+        found = resume(tmp_path / "run", concurrency=concurrency)
+    assert found.status == "space exhausted"
+    assert found.calls >= 9, "sets that were not reached, of three trials"

@@ -18,8 +18,9 @@ from PIL.PngImagePlugin import PngInfo
 
 from vlmfail.core import CapReachedError, ModelFault, Picture, UsageError
 from vlmfail.models.pictures.ledger import picture_metering
-from vlmfail.models.pictures.shelf import PICTURE, Shelf, shelved
+from vlmfail.models.pictures.shelf import MOST_PIXELS, PICTURE, Shelf, shelved
 from vlmfail.models.pictures.sources import PictureRequest, UndrawnPictureError, make_source
+from vlmfail.models.providers.reply_bodies import MOST_BYTES, MOST_PICTURE_BYTES
 from vlmfail.models.spending import Caps, Ledger, metering
 from vlmfail.testing.picture_provider import (
     Failed,
@@ -48,7 +49,7 @@ def request(seed: int = 7, prompt: str = "A kitchen.") -> PictureRequest:
 
 def jpeg() -> bytes:
     buffer = io.BytesIO()
-    Image.fromarray(np.full((20, 30, 3), 90, np.uint8)).save(buffer, "JPEG")
+    Image.fromarray(np.full((40, 60, 3), 90, np.uint8)).save(buffer, "JPEG")
     return buffer.getvalue()
 
 
@@ -275,7 +276,7 @@ def test_a_jpeg_becomes_a_png_and_keeps_its_pixels(form, catalogue):
     with PictureServer(PictureAnswer(jpeg())) as server:
         drawn = make_source(spec(form, server), catalogue).draw(request())
     assert drawn.picture.png.startswith(b"\x89PNG")
-    assert drawn.picture.size == (30, 20)
+    assert drawn.picture.size == (60, 40)
 
 
 def test_a_refused_parameter_is_left_out_with_one_warning(catalogue):
@@ -311,7 +312,7 @@ def test_keys_are_written_nowhere(form, catalogue, tmp_path, monkeypatch):
     texts = PngInfo()
     texts.add_text("Comment", key)
     buffer = io.BytesIO()
-    Image.fromarray(np.zeros((9, 9, 3), np.uint8)).save(buffer, "PNG", pnginfo=texts)
+    Image.fromarray(np.zeros((40, 40, 3), np.uint8)).save(buffer, "PNG", pnginfo=texts)
     with PictureServer(
         [Failed(500, {"error": {"message": f"bad {key}"}}), PictureAnswer(buffer.getvalue(), key)]
     ) as server:
@@ -436,3 +437,54 @@ def test_the_shelf_refuses_nothing_that_is_sound():
     assert shelf.get(said["sha256"]) is not None
     with pytest.raises(UsageError):
         make_source("folder:/nowhere/at/all", type("C", (), {"concepts": ()})())
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 8000), (64, 31)])
+def test_a_picture_that_shows_nothing_is_none(size):
+    said = shelved(base64.b64encode(noise_png("x", size)).decode(), Shelf())
+    assert f"{size[0]} x {size[1]} pixels, expected at least 32" in said["problem"]
+    assert "sha256" in shelved(base64.b64encode(noise_png("x", (32, 64))).decode(), Shelf())
+
+
+@both
+@pytest.mark.parametrize(
+    "text",
+    [
+        base64.encodebytes(noise_png("x")).decode(),
+        base64.encodebytes(noise_png("x")).decode().replace("\n", "\r\n"),
+        "data:image/png;base64," + base64.b64encode(noise_png("x")).decode(),
+        "DATA:image/png;name=a.png;base64,\n" + base64.encodebytes(noise_png("x")).decode(),
+    ],
+    ids=["lines", "crlf", "url", "url and lines"],
+)
+def test_base64_may_have_line_breaks_and_the_head_of_a_data_url(form, text, catalogue):
+    body = {
+        "data": [{"b64_json": text}],
+        "candidates": [{"content": {"parts": [{"inlineData": {"data": text}}]}}],
+    }
+    with PictureServer(Verbatim(body)) as server:
+        drawn = make_source(spec(form, server, "?attempts=1"), catalogue).draw(request())
+    assert (drawn.picture.pixels == Picture(noise_png("x")).pixels).all()
+
+
+@both
+def test_a_large_picture_may_be_larger_than_an_answer_in_words(form, catalogue):
+    png = noise_png("x", (2560, 1728))
+    assert len(png) * 4 // 3 > MOST_BYTES
+    with PictureServer(PictureAnswer(png)) as server:
+        drawn = make_source(spec(form, server, "?attempts=1"), catalogue).draw(request())
+    assert drawn.picture.size == (2560, 1728)
+
+
+@both
+def test_words_about_a_fault_may_not(form, catalogue):
+    body = {"error": {"message": "x" * (MOST_BYTES + 1000)}}
+    with PictureServer(Failed(400, body)) as server:
+        source = make_source(spec(form, server, "?attempts=2"), catalogue)
+        with pytest.raises(UndrawnPictureError, match="larger than 16 MiB"):
+            source.draw(request())
+        assert server.count == 1
+
+
+def test_the_bound_holds_every_picture_that_is_taken():
+    assert MOST_PIXELS * 3 * 4 // 3 < MOST_PICTURE_BYTES
