@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from vlmfail.core import UsageError
-from vlmfail.models.policies.registry import is_policy
+from vlmfail.envs.pickup.episode import checked_chunk
+from vlmfail.models.policies.registry import is_policy, make_policy
 from vlmfail.models.policies.vla_eval_conventions import (
     GRIPPERS,
     OUR_STATE,
@@ -257,3 +261,68 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vla_eval.connection", None)
     with pytest.raises(MissingDependencyError, match=r"vlmfail\[vla-eval\]"):
         vla_eval("ws://127.0.0.1:8000")
+
+
+def test_the_policy_of_the_manual(tmp_path: Path) -> None:
+    manual = Path(__file__).parents[3] / "docs" / "policies.md"
+    (code,) = re.findall(r"```python\n(.*?)```", manual.read_text(), re.DOTALL)
+    (tmp_path / "mine.py").write_text(code)
+    policy = make_policy(f"{tmp_path / 'mine.py'}:Mine")
+    policy.reset("pick apple")
+    assert checked_chunk(policy.act(SEEN)).shape == (4, 7)
+
+
+def test_the_specs_of_the_manual() -> None:
+    manual = (Path(__file__).parents[3] / "docs" / "policies.md").read_text()
+    queries = re.findall(r"`\?([^`]*=[^`]*)`", manual)
+    assert len(queries) >= 3
+    for query in queries:
+        assert spec(query).text.endswith(query)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "attributes", "options", "refused"),
+    [
+        ("openvla", "OpenVLAModelServer", {}, "", ""),
+        (
+            "groot", "GR00TModelServer", {"invert_gripper": False, "_extra_obs_params": {}},
+            "state=eef_pos3_quat4_gripper1", "state 'raw'",
+        ),
+        (
+            "cogact", "CogACTModelServer", {},
+            "position=delta_xyz&rotation=euler_xyz&gripper=continuous_01", "its position",
+        ),
+        (
+            "pi0", "Pi0ModelServer", {"wrist_image_key": "wrist", "state_key": "state"},
+            "position=delta_xyz&rotation=axis_angle&gripper=binary_close_positive&wrist=omit"
+            "&state=eef_pos3_axisangle3_gripper2", "its position",
+        ),
+        (
+            "xvla", "XVLAModelServer",
+            {"benchmark_profile": "libero", "output_action_dim": 7, "_euler_offset": None,
+             "_image_keys": ("agentview", "wrist"), "use_predicted_proprio": True},
+            None, "absolute control",
+        ),
+    ],
+)  # fmt: skip
+def test_what_the_packages_own_servers_announce(
+    module: str, name: str, attributes: dict[str, Any], options: str | None, refused: str
+) -> None:
+    pytest.importorskip("vla_eval", reason="the package vla-eval is not installed")
+    kind = getattr(importlib.import_module(f"vla_eval.model_servers.{module}"), name)
+    server = kind.__new__(kind)  # without its weights
+    vars(server).update(attributes)
+    said = {
+        "observation_params": server.get_observation_params(),
+        "action_spec": {key: one.to_dict() for key, one in server.get_action_spec().items()},
+        "observation_spec": {
+            key: one.to_dict() for key, one in server.get_observation_spec().items()
+        },
+    }
+    if refused:
+        with pytest.raises(UnknownConventionError, match=refused):
+            conventions(said, spec())
+    if options is not None:
+        found = conventions(said, spec(options))
+        assert found.actions({"actions": np.zeros((3, 7))}).shape == (3, 7)
+        assert ("states" in found.observation(SEEN)) == ("state=" in options)

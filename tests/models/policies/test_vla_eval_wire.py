@@ -182,7 +182,7 @@ def test_a_lost_session_is_not_continued_in_another() -> None:
         policy.reset("pick apple")
         policy.act(SEEN)
         time.sleep(0.1)
-        with pytest.raises(RuntimeError, match="closed the connection|ConnectionClosed"):
+        with pytest.raises(RuntimeError, match=r"closed the connection|ConnectionClosed"):
             policy.act(SEEN)
         kinds = [message.type for message in rogue.seen]
         assert (kinds.count(MessageType.HELLO), kinds.count(MessageType.OBSERVATION)) == (1, 1)
