@@ -358,9 +358,9 @@ def _warn_of_unreachable(
         more = f" and {len(broken) - SOME} more" if len(broken) > SOME else ""
         warnings.warn(
             f"renderer {spec.shown}: no search proposes {len(broken)} of its {len(sets)} sets, "
-            f"which break a rule of the domain: "
-            f"{'; '.join(broken[:SOME])}{more}",
-            stacklevel=4,
+            f"since rules of the domain forbid them: {'; '.join(broken[:SOME])}{more}",
+            # Where the domain asks, which is one place: it is told once.
+            stacklevel=3,
         )
 
 
