@@ -256,6 +256,7 @@ class GeneratedRenderer:
         """Note a trial that was paid for in vain; raise `ModelFault` when they are many."""
         self._in_vain.append(problem)
         if len(self._in_vain) >= MOST_UNDRAWN:
+            self._in_vain.clear()  # whoever goes on in this process has mended something
             raise ModelFault(
                 f"renderer {self.spec.shown}: {MOST_UNDRAWN} trials in a row were paid for and "
                 f"brought no picture, the last because {problem}"
