@@ -71,7 +71,7 @@ def boxes(arms: Sequence[Arm]) -> Any:
     searchers = list(dict.fromkeys(arm.searcher for arm in arms))
     height = 1.1 + 0.34 * len(searchers)
     figure = Figure(figsize=(10.0, 0.3 + height * len(models)), layout="constrained")
-    panels = figure.subplots(len(models), len(METRICS), squeeze=False, sharey=True)
+    panels = figure.subplots(len(models), len(METRICS), squeeze=False, sharex="col", sharey=True)
     for row, model in zip(panels, models, strict=True):
         mine = {arm.searcher: arm for arm in arms if arm.model == model}
         for axes, metric in zip(row, METRICS, strict=True):
@@ -81,7 +81,8 @@ def boxes(arms: Sequence[Arm]) -> Any:
         row[0].set_ylim(len(searchers) - 0.4, -0.6)
         if len(models) > 1:
             row[0].set_ylabel(model)
-    for axes in panels[-1]:
+    for axes, metric in zip(panels[-1], METRICS, strict=True):
+        axes.set_xlim(*_limits(arms, metric))
         axes.set_xlabel("%")
     return figure
 
@@ -97,6 +98,13 @@ def _curves(arm: Arm) -> Any:
     """Return cumulative failures from before the first episode on, `seeds x episodes + 1`."""
     shortest = min(len(run.failures) for run in arm.runs)
     return np.array([[0, *run.failures[:shortest]] for run in arm.runs], dtype=np.float64)
+
+
+def _limits(arms: Sequence[Arm], metric: str) -> tuple[float, float]:
+    """Return the ends of a metric's axis; values that hardly differ do not fill it."""
+    values = [100 * value for arm in arms for value in arm.by_seed(metric).values()] or [0.0, 100.0]
+    centre, width = (min(values) + max(values)) / 2, max(1.1 * (max(values) - min(values)), 10.0)
+    return centre - width / 2, centre + width / 2
 
 
 def _box_panel(axes: Any, arms: Sequence[Arm | None], metric: str) -> None:
@@ -120,10 +128,6 @@ def _box_panel(axes: Any, arms: Sequence[Arm | None], metric: str) -> None:
             f"{middle:.1f}", (1.0, place), xycoords=("axes fraction", "data"),
             xytext=(3, 0), textcoords="offset points", va="center", fontsize=8, color=INK,
         )  # fmt: skip
-    left, right = axes.get_xlim()
-    # Metrics that hardly differ must not look as if they did.
-    centre, width = (left + right) / 2, max(right - left, 10.0)
-    axes.set_xlim(max(-2.0, centre - width / 2), min(102.0, centre + width / 2))
     _style(axes, "x")
 
 
