@@ -109,8 +109,10 @@ def _medians(study: Study, arms: Sequence[Arm], metric: str) -> str:
         cells = [_bold(_middle(mine.get(name)), name in names) for name in searchers]
         for base in study.baselines:
             theirs = mine.get(base)
-            known = best is not None and theirs is not None
-            cells.append(f"{100 * (best - theirs.median):+.1f}" if known else EMPTY)
+            if best is None or theirs is None:
+                cells.append(EMPTY)
+            else:
+                cells.append(f"{100 * (best - theirs.median):+.1f}")
         rows.append([model, *cells])
     head = ["policy", *(f"{name} %" for name in searchers)]
     head += [f"best − {base}" for base in study.baselines]
