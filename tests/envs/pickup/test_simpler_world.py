@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vlmfail.core import EnvironmentFault, SceneError, UsageError
+from vlmfail.envs.pickup.episode import run_episode
+from vlmfail.envs.pickup.objects import objects
+from vlmfail.envs.pickup.scene import CameraOffset, PickUpScene, Pose
+from vlmfail.envs.pickup.worlds.simpler import SimplerWorld
+from vlmfail.envs.pickup.worlds.simpler_process import SimplerProcess
+
+STAND_INS = Path(__file__).parents[2] / "stand_ins"
+
+QUICK = {"make": 60.0, "start": 20.0, "step": 2.0, "look": 10.0}
+
+
+def scene(name="apple", x=-0.28, y=0.17, standing=False, yaw=0.5, **rest) -> PickUpScene:
+    return PickUpScene(Pose(name, x, y, standing, yaw), f"pick {name}", **rest)
+
+
+def action(x=0.0, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0), gripper=1.0):
+    return np.array([x, y, z, *turn, gripper], np.float32)
+
+
+@pytest.fixture
+def python(tmp_path, monkeypatch) -> str:
+    """An interpreter that has the stand-in for SimplerEnv and its assets."""
+    custom = tmp_path / "assets" / "custom"
+    for one in objects().objects:
+        folder = custom / "models" / one.simpler_id
+        folder.mkdir(parents=True)
+        (folder / "collision.obj").touch()
+        (folder / "textured.obj").touch()
+    table = {one.simpler_id: {} for one in objects().objects}
+    (custom / "info_pick_custom_v0.json").write_text(json.dumps(table))
+    monkeypatch.setenv("MS2_ASSET_DIR", str(tmp_path / "assets"))
+    monkeypatch.setenv("STAND_IN_LOG", str(tmp_path / "calls"))
+    monkeypatch.delenv("STAND_IN_FAULT", raising=False)
+    script = tmp_path / "python"
+    script.write_text(f'#!/bin/sh\nPYTHONPATH="{STAND_INS}" exec "{sys.executable}" "$@"\n')
+    script.chmod(0o755)
+    return str(script)
+
+
+@pytest.fixture
+def make(python):
+    worlds = []
+
+    def made(**rest) -> SimplerWorld:
+        worlds.append(SimplerWorld(simpler_python=python, seconds=QUICK, **rest))
+        return worlds[-1]
+
+    yield made
+    for world in worlds:
+        world.close()
+
+
+def calls(python: str, what: str) -> list[dict]:
+    lines = (Path(python).parent / "calls").read_text().splitlines()
+    return [call for call in map(json.loads, lines) if call["call"] == what]
+
+
+def test_a_scene_reaches_simpler_env_as_it_is(make, python, monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "do-not-tell")
+    world = make()
+    others = (Pose("redbull_can", -0.1, 0.3, True, 0.0),)
+    state = world.start(scene("eggplant", distractors=others))
+    (asked,) = calls(python, "reset")
+    options = asked["options"]
+    assert options["model_id"] == "eggplant"
+    assert options["reconfigure"] is True
+    assert options["obj_init_options"]["init_xy"] == [-0.28, 0.17]
+    turn = options["obj_init_options"]["init_rot_quat"]
+    assert turn == pytest.approx([math.cos(0.25), 0, 0, math.sin(0.25)])
+    assert options["robot_init_options"] == {"init_xy": [0.35, 0.2], "init_rot_quat": [0, 0, 0, 1]}
+    assert options["distractor_model_ids"] == ["redbull_can"]
+    (other,) = options["distractor_obj_init_options"].values()
+    half = math.sqrt(0.5)
+    assert other["init_xy"] == [-0.1, 0.3]
+    assert other["init_rot_quat"] == pytest.approx([half, half, 0, 0])
+    assert asked["secret"] is None, "keys stay in this process"
+    assert state.object == pytest.approx((-0.28, 0.17, 0.9), abs=1e-6)
+    assert state.touching == {"table"}, "a contact without pressure is none"
+    assert not state.grasped
+
+
+def test_the_shared_table_of_environments_is_left_alone(make, python):
+    make()
+    make()
+    assert (
+        calls(python, "make")
+        == [{"call": "make", "obs_mode": "rgbd", "prepackaged_config": True}] * 2
+    )
+
+
+def test_what_a_policy_sees(make):
+    world = make()
+    world.start(scene())
+    seen = world.observe()
+    assert seen["instruction"] == "pick apple"
+    assert seen["image"].shape == (128, 160, 3)
+    assert seen["image"].dtype == np.uint8
+    assert seen["image"][64, 0, 0] < 5
+    assert seen["image"][64, -1, 0] > 250, "columns and rows are not mixed up"
+    assert seen["image"][0, 80, 1] > 200
+    # The tool is 0.45 m ahead of a robot that looks along -x, and 1.021 m above its base.
+    assert seen["state"][:3] == pytest.approx([0.45, 0.0, 1.021], abs=1e-5)
+    assert seen["state"][7] == pytest.approx(0.10)
+    assert world.picture().size == (640, 512)
+    blind = make(picture_size=None)
+    blind.start(scene())
+    assert "image" not in blind.observe()
+
+
+def test_an_episode_is_judged_by_simpler_env(make):
+    world = make()
+
+    class Policy:
+        """Goes to the object, closes, raises, holds, lets go and leaves."""
+
+        def reset(self, instruction):
+            self.step = 0
+
+        def act(self, observation):
+            rows = [action(x=0.09, y=0.015, z=-0.1)] * 2 + [action()] * 1
+            rows += [action(gripper=-1.0)] * 2 + [action(z=0.03, gripper=-1.0)] * 8
+            rows += [action(gripper=1.0)] * 2
+            row = rows[min(self.step, len(rows) - 1)]
+            self.step += 1
+            return row
+
+    episode = run_episode(world, Policy(), scene(), max_steps=15)
+    raised = [state.raised for state in episode.states]
+    assert episode.error is None, episode.note
+    assert max(raised) == pytest.approx(0.24, abs=1e-3)
+    assert episode.success_once
+    assert not episode.states[5].success
+    assert episode.states[6].success
+    assert episode.states[8].held == "apple"
+    assert episode.states[8].touching == {"robot"}
+    assert episode.success_at_end, "SimplerEnv counts what was up for five steps"
+
+
+def test_the_gripper_is_absolute_here_and_relative_there(make, python):
+    world = make()
+    world.start(scene())
+    for wanted in (-1.0, -1.0, 0.0, 1.0):
+        world.step(action(x=0.3, turn=(2.0, 0.0, 0.0), gripper=wanted))
+    sent = [call["action"] for call in calls(python, "step")]
+    assert [row[6] for row in sent] == pytest.approx([1.0, 1.0, -0.5, -1.0])
+    assert sent[0][0] == pytest.approx(0.10), "moves are clipped"
+    assert sent[0][3] == pytest.approx(0.6), "turns are clipped"
+    with pytest.raises(UsageError, match="7 finite numbers"):
+        world.step(np.full(7, np.nan, np.float32))
+
+
+def test_a_process_that_dies_setting_up_is_started_once_more(make, monkeypatch):
+    monkeypatch.setenv("STAND_IN_FAULT", "crash:apple")
+    world = make()
+    first = world._process.pid
+    assert world.start(scene("apple")).object[2] == pytest.approx(0.9)
+    assert world._process.pid != first
+
+
+def test_one_that_dies_twice_is_told_with_its_last_words(make, monkeypatch):
+    monkeypatch.setenv("STAND_IN_FAULT", "crash_always:apple")
+    world = make()
+    with pytest.raises(EnvironmentFault, match=r"exit code 7.*segmentation fault in the renderer"):
+        world.start(scene("apple"))
+    assert world.start(scene("sponge")).object[2] == pytest.approx(0.9), "others go on"
+
+
+def test_a_process_that_hangs_is_ended(make, monkeypatch):
+    monkeypatch.setenv("STAND_IN_FAULT", "hang:apple")
+    world = make()
+    world.start(scene("apple"))
+    pid = world._process.pid
+    world.step(action())
+    clock = time.monotonic()
+    with pytest.raises(EnvironmentFault, match="did not answer within 2 s"):
+        world.step(action())
+    assert time.monotonic() - clock < 8.0
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    with pytest.raises(UsageError, match=r"call start\(\) first"):
+        world.step(action())
+
+
+def test_an_error_of_simpler_env_voids_the_episode(make, monkeypatch):
+    monkeypatch.setenv("STAND_IN_FAULT", "raise")
+    world = make()
+    world.start(scene())
+    world.step(action())
+    with pytest.raises(EnvironmentFault, match="RuntimeError: the planner found no way"):
+        world.step(action())
+
+
+def test_what_is_missing_is_an_error_and_no_invisible_object(make, python, monkeypatch):
+    models = Path(python).parent / "assets" / "custom" / "models"
+    world = make()
+    (models / "apple" / "textured.obj").unlink()
+    with pytest.raises(EnvironmentFault, match=r"lacks something.*textured\.glb"):
+        world.start(scene("apple"))
+    (models / "sponge" / "collision.obj").unlink()
+    with pytest.raises(EnvironmentFault, match=r"lacks something.*collision\.obj"):
+        world.start(scene("sponge"))
+    monkeypatch.setenv("STAND_IN_FAULT", "no_mesh:eggplant")
+    with pytest.raises(EnvironmentFault, match="the mesh of eggplant was not loaded"):
+        make().start(scene("eggplant"))
+
+
+def test_interpreters_without_simpler_env(tmp_path, python, monkeypatch):
+    with pytest.raises(UsageError, match="simpler_python=/path/to/python"):
+        SimplerWorld()
+    with pytest.raises(UsageError, match="cannot be started"):
+        SimplerWorld(simpler_python=str(tmp_path / "nowhere"))
+    with pytest.raises(EnvironmentFault, match="cannot import simpler_env"):
+        SimplerWorld(simpler_python=sys.executable, seconds=QUICK)
+    monkeypatch.setenv("MS2_ASSET_DIR", str(tmp_path))
+    with pytest.raises(EnvironmentFault, match="Please set MS2_ASSET_DIR"):
+        SimplerWorld(simpler_python=python, seconds=QUICK)
+
+
+def test_what_speaks_nonsense_is_no_worker(tmp_path):
+    for said in ("Hello, this is no protocol at all", '\\0\\0\\0\\5"hey"'):
+        script = tmp_path / "python"
+        script.write_text(f"#!/bin/sh\nprintf '{said}'\ncat > /dev/null\n")
+        script.chmod(0o755)
+        process = SimplerProcess(str(script), QUICK)
+        with pytest.raises(EnvironmentFault, match="spoke nonsense"):
+            process.ask("make")
+        process.close()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (scene(x=0.5), "is not on the table"),
+        (scene(distractors=(Pose("apple", 0.0, 0.0, False, 0.0),)), "twice"),
+    ],
+)
+def test_scenes_that_cannot_be(make, wrong, message):
+    with pytest.raises(SceneError, match=message):
+        make().start(wrong)
+
+
+def test_light_and_camera_are_simpler_envs_own(make):
+    world = make()
+    for wrong in (scene(light=0.5), scene(camera=CameraOffset(x=0.05))):
+        with pytest.raises(UsageError, match="leave the factors 'light' and 'camera' out"):
+            world.start(wrong)
+
+
+def test_closing_ends_the_process(make):
+    world = make()
+    pid = world._process.pid
+    world.close()
+    world.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
