@@ -26,17 +26,26 @@ def doctor(
             help="Ask this model one cheap question; may be repeated. @FILE: one spec a line.",
         ),
     ] = None,
+    simpler_env: Annotated[
+        str | None,
+        typer.Option(
+            help="Try SimplerEnv in this interpreter, with each object.", metavar="PYTHON"
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Check this machine, and that models answer and see pictures.
+    """Check this machine, that models answer and see pictures, and that SimplerEnv works.
 
     Exit code 3 if one does not, 2 if a spec cannot be one.
     """
-    from ..envs.diagnosis import diagnose
+    from ..envs.diagnosis import diagnose, try_simpler_env
 
     specs = _specs(models or [])
     with reserved_stdout():
-        checks = [] if specs else diagnose()
+        checks = [] if specs or simpler_env else diagnose()
+        if simpler_env:
+            note(f"starting SimplerEnv in {tame(simpler_env)} ...")
+            checks.append(try_simpler_env(simpler_env))
     probes = [_probe(spec) for spec in specs]
     fine = all(check.fine or not check.needed for check in checks) and all(
         probe.fine for probe in probes
@@ -53,6 +62,7 @@ def doctor(
         return code
     if checks:
         _print_checks(checks)
+    if checks and not simpler_env:
         note("To ask models: vlmfail doctor --models tiny-vlm --models openai:MODEL")
     if probes:
         _print_probes(probes)

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from ..core.errors import EnvironmentFault, VLMFailError
 from ..core.files import cache_folder
 from ..models.probe import ProbeQuestion
 
@@ -25,6 +26,7 @@ EXTRAS = {
     "starlette": ("vlmfail serve", "serve"),
     "stable-baselines3": ("learning agents", "sb3"),
     "mujoco": ("pick-up physics", "pickup"),
+    "mani-skill": ("pick-up physics in ManiSkill", "maniskill"),
     "vla-eval": ("policies behind vla-eval servers", "vla-eval"),
 }
 """Optional packages: what each is for, and the extra that installs it."""
@@ -73,6 +75,34 @@ def diagnose() -> list[Check]:
         said = "set" if os.environ.get(name) else "not set"
         checks.append(Check(name, bool(os.environ.get(name)), said, needed=False))
     return checks
+
+
+def try_simpler_env(python: str) -> Check:
+    """Start SimplerEnv in an interpreter and set up a scene with each object."""
+
+    def look() -> str:
+        from .pickup.objects import objects
+        from .pickup.scene import PickUpScene, Pose
+        from .pickup.worlds.simpler import SimplerWorld
+
+        world = SimplerWorld((160, 128), simpler_python=python)
+        lacking: list[str] = []
+        try:
+            for one in objects().objects:
+                scene = PickUpScene(Pose(one.id, -0.28, 0.20, False, 0.0), f"pick {one.title}")
+                try:
+                    world.start(scene)
+                    world.observe()
+                except VLMFailError as error:
+                    lacking.append(f"{one.id}: {error}")
+        finally:
+            world.close()
+        if lacking:
+            raise EnvironmentFault("; ".join(lacking))
+        told = ", ".join(f"{name} {value}" for name, value in world.versions.items())
+        return f"all {len(objects().objects)} objects can be set up ({told})"
+
+    return _tried("SimplerEnv", look)
 
 
 def road_questions() -> list[ProbeQuestion]:

@@ -52,7 +52,8 @@ class PickUpDomain:
     A candidate fixes its scene: two trials of it differ only if the policy or the engine do.
 
     Args:
-        world: The engine: ``"mujoco"``, or ``module_or_file:Class``.
+        world: The engine: ``"mujoco"``, ``"maniskill"``, ``"simpler"``, or
+            ``module_or_file:Class``.
         factors: Further dimensions of the candidate: any of ``"distractors"``, ``"light"``,
             ``"camera"``, ``"instruction"``.
         objects: Ids of the objects to pick up; by default all seven.
@@ -62,6 +63,7 @@ class PickUpDomain:
         success: Whether the object must be up at some step, or at the last.
         time_limit: Seconds that the policy may take for one episode; beyond, the outcome is
             ``timeout``. None: no limit.
+        simpler_python: Path of the interpreter that has SimplerEnv, for world ``"simpler"``.
     """
 
     name = "pickup"
@@ -77,6 +79,7 @@ class PickUpDomain:
         keep_frames: Keep = "failures",
         success: Success = "once",
         time_limit: float | None = None,
+        simpler_python: str | None = None,
     ) -> None:
         self.world = world
         self.factors = _names("factors", factors)
@@ -86,6 +89,7 @@ class PickUpDomain:
         self.keep_frames = _one_of("keep_frames", keep_frames, get_args(Keep))
         self.success = _one_of("success", success, get_args(Success))
         self.time_limit = _seconds(time_limit)
+        self.simpler_python = simpler_python
         self.space = pickup_space(self.factors, self.objects)
 
     def identity(self) -> dict[str, Any]:
@@ -97,12 +101,24 @@ class PickUpDomain:
         return found
 
     def check(self) -> None:
-        """Raise what forbids any episode: an unknown engine, or one that is not installed."""
-        make_world(self.world, None).close()
+        """Raise what forbids any episode: an unknown engine, one that is not installed or set up.
+
+        Raises:
+            UsageError: The engine cannot do what a factor asks for.
+        """
+        world = make_world(self.world, None, self.simpler_python)
+        world.close()
+        able = getattr(world, "factors", self.factors)
+        for factor in self.factors:
+            if factor not in able:
+                raise UsageError(
+                    f"factors: world {self.world!r} has no {factor!r}; it has {', '.join(able)}"
+                )
 
     def make_world(self, policy: Policy | None = None) -> World:
         """Return an engine for a policy; for one that does not look, without its pictures."""
-        return make_world(self.world, None if policy and not looks(policy) else self.picture)
+        size = None if policy and not looks(policy) else self.picture
+        return make_world(self.world, size, self.simpler_python)
 
     def scene(self, candidate: Any) -> PickUpScene:
         """Return the scene that a candidate stands for.
@@ -204,7 +220,7 @@ class PickUpDomain:
         return TrialRecord(trial, scene=scene, seconds_render=seconds), None
 
 
-_PACKAGES = {"mujoco": "mujoco"}
+_PACKAGES = {"mujoco": "mujoco", "maniskill": "mani-skill"}
 
 
 def _seed(policy: Policy, run_seed: int, key: str, index: int) -> None:

@@ -50,7 +50,8 @@ class PickUpEnv(FailureEnv):
 
     ## Arguments
     `model` (`scripted`): the policy, a name or an object with `reset` and `act`. `trials` (1):
-    episodes a scene. `world` (`mujoco`): the engine. `factors` (none), `objects` (all seven),
+    episodes a scene. `world` (`mujoco`, `maniskill`, `simpler`): the engine. `simpler_python`: the
+    interpreter that has SimplerEnv. `factors` (none), `objects` (all seven),
     `max_steps` (80), `picture` (160 x 128): what the policy sees, `keep_frames` (`failures`, `all`,
     `none`): of which episodes a strip is kept, `success` (`once`, `end`), `time_limit` (none):
     seconds of the policy for an episode. Of `vlmfail.envs.options.EnvOptions` also `budget`,

@@ -60,12 +60,14 @@ class SimplerWorld:
     Attributes:
         name: ``"simpler"``.
         deterministic: False: nobody has shown that it is.
+        factors: What of a scene it can vary; its light and camera are its own.
         scene: The scene that is set up, or None.
         versions: What the process says of itself.
     """
 
     name = "simpler"
     deterministic = False
+    factors = ("distractors", "instruction")
 
     def __init__(
         self,

@@ -10,12 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vlmfail import search
+from vlmfail.cli.main import main
 from vlmfail.core import EnvironmentFault, SceneError, UsageError
 from vlmfail.envs.pickup.episode import run_episode
 from vlmfail.envs.pickup.objects import objects
 from vlmfail.envs.pickup.scene import CameraOffset, PickUpScene, Pose
+from vlmfail.envs.pickup.worlds.registry import make_world
 from vlmfail.envs.pickup.worlds.simpler import SimplerWorld
 from vlmfail.envs.pickup.worlds.simpler_process import SimplerProcess
+
+EXPERT = f"{Path(__file__).parent / 'policies.py'}:Expert"
 
 STAND_INS = Path(__file__).parents[2] / "stand_ins"
 
@@ -266,3 +271,41 @@ def test_closing_ends_the_process(make):
     world.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_a_search_in_it(python, tmp_path):
+    own = {"world": "simpler", "simpler_python": python, "max_steps": 12, "picture": "64x48"}
+    found = search(
+        "VLMFail-PickUp-v0", "random", model=EXPERT, budget=2, seed=1, out=tmp_path / "run",
+        env_args={**own, "factors": "distractors"},
+    )  # fmt: skip
+    records = [record for record in found.records.values() if record.trial.rule]
+    found.close()
+    assert len(records) == 2
+    assert {record.scene["world"] for record in records} == {"simpler"}
+    assert all(record.scene["episode"]["steps"] == 12 for record in records)
+    assert {call["options"]["model_id"] for call in calls(python, "reset")} <= {
+        one.simpler_id for one in objects().objects
+    }
+    with pytest.raises(UsageError, match="world 'simpler' has no 'light'"):
+        search("VLMFail-PickUp-v0", "random", model=EXPERT, budget=2, out=tmp_path / "other",
+               env_args={**own, "factors": "light"})  # fmt: skip
+
+
+def test_the_interpreter_is_for_simpler_env_alone():
+    with pytest.raises(UsageError, match="'mujoco' does not run SimplerEnv"):
+        make_world("mujoco", None, "/usr/bin/python3")
+
+
+def test_the_doctor_tries_every_object(python, monkeypatch, capsys):
+    assert main(["doctor", "--simpler-env", python, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    (check,) = told["checks"]
+    assert check["fine"]
+    assert "all 7 objects can be set up" in check["text"]
+    assert "GraspSingleRandomObjectInScene-v0" in check["text"]
+    monkeypatch.setenv("STAND_IN_FAULT", "no_mesh:sponge")
+    assert main(["doctor", "--simpler-env", python, "--json"]) == 3
+    (check,) = json.loads(capsys.readouterr().out)["checks"]
+    assert "sponge: SimplerEnv lacks something: the mesh of sponge" in check["text"]
+    assert main(["doctor", "--simpler-env", "/nowhere/python", "--json"]) == 3
