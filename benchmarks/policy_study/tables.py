@@ -54,6 +54,9 @@ def document(study: Study, arms: Sequence[Arm], command: str) -> dict[str, Any]:
             "source": study.source,
             "area": study.area,
         },
+        "models": {
+            run.task.model: dict(run.model_identity) for arm in arms for run in arm.runs[:1]
+        },
         "arms": [arm.to_json() for arm in arms],
     }
 
