@@ -83,6 +83,15 @@ app.command(epilog="Example: vlmfail serve tiny-vlm --port 8000")(serve)
 app.command(epilog="Example: vlmfail label runs/driving-gpts-tiny-vlm-s0 --reviewer ann")(label)
 
 
+def _reader_has_gone(error: BaseException | None) -> bool:
+    """Whether an exit comes of a closed pipe: click and rich exit by themselves then."""
+    while error is not None:
+        if isinstance(error, BrokenPipeError):
+            return True
+        error = error.__context__
+    return False
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code.
 
@@ -105,6 +114,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complain("interrupted")
         return INTERRUPTED
     except SystemExit as error:
+        if _reader_has_gone(error):
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+            return 0
         # Only a plug-in exits here; its own exit code would pass for the search's.
         _complain(f"stopped: a plug-in called sys.exit({error.code!r})")
         return 3

@@ -89,6 +89,13 @@ def test_closed_streams_damage_no_run(tmp_path: Path, streams: str) -> None:
     assert parsed["calls"] == 6
 
 
+@pytest.mark.parametrize("command", ["list", "search --help", f"{SEARCH} --out mine"])
+def test_a_reader_that_goes_is_no_plug_in(tmp_path: Path, command: str) -> None:
+    # `true` reads nothing, so that the pipe is closed before the first word.
+    done = vlmfail(tmp_path, f"{command} | true")
+    assert b"plug-in" not in done.stderr, done.stderr
+
+
 def test_a_plug_in_that_exits_is_no_success(tmp_path: Path) -> None:
     done = vlmfail(tmp_path, "search plug.py:Loud -s plug.py:Leaves -m plug.py:Model --budget 6")
     assert done.returncode == 3
