@@ -16,6 +16,8 @@ from vlmfail.envs.pickup.worlds.maniskill import ManiSkillWorld, vulkan_device
 from vlmfail.models.policies.scripted import Scripted
 
 # The probe and the arithmetic are tested everywhere, the world where it can be.
+pytestmark = pytest.mark.xdist_group("maniskill")
+
 HERE = importlib.util.find_spec("mani_skill") is not None
 
 

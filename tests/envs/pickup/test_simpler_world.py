@@ -24,7 +24,7 @@ EXPERT = f"{Path(__file__).parent / 'policies.py'}:Expert"
 
 STAND_INS = Path(__file__).parents[2] / "stand_ins"
 
-QUICK = {"make": 60.0, "start": 20.0, "step": 2.0, "look": 10.0}
+QUICK = {"make": 60.0, "start": 20.0, "step": 6.0, "look": 10.0}
 
 
 def scene(name="apple", x=-0.28, y=0.17, standing=False, yaw=0.5, **rest) -> PickUpScene:
@@ -190,9 +190,9 @@ def test_a_process_that_hangs_is_ended(make, monkeypatch):
     pid = world._process.pid
     world.step(action())
     clock = time.monotonic()
-    with pytest.raises(EnvironmentFault, match="did not answer within 2 s"):
+    with pytest.raises(EnvironmentFault, match="did not answer within 6 s"):
         world.step(action())
-    assert time.monotonic() - clock < 8.0
+    assert time.monotonic() - clock < 15.0
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     with pytest.raises(UsageError, match=r"call start\(\) first"):
