@@ -103,7 +103,10 @@ def fit(
     optimiser = torch.optim.AdamW(
         network.parameters(), lr=recipe.rate, weight_decay=recipe.weight_decay
     )
-    batches = max(len(used) // recipe.batch, 1)
+    easy = used[shown.grasped[used]]
+    others = used[~shown.grasped[used]]
+    some = round(recipe.grasped_share * len(easy))
+    batches = max((len(others) + some) // recipe.batch, 1)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimiser, recipe.rate, total_steps=recipe.epochs * batches, pct_start=0.15
     )
@@ -112,7 +115,8 @@ def fit(
     for epoch in range(recipe.epochs):
         network.train()
         sums = np.zeros(3)
-        for rows in np.array_split(rng.permutation(used), batches):
+        taken_now = np.concatenate([others, rng.permutation(easy)[:some]])
+        for rows in np.array_split(rng.permutation(taken_now), batches):
             batch = shown.rows(rows)
             wording = rng.integers(0, len(INSTRUCTIONS), len(rows))
             wording[rng.random(len(rows)) < FIRST_WORDING] = 0

@@ -72,6 +72,8 @@ class Recipe:
         rate: Peak of the one-cycle learning rate.
         weight_decay: Of AdamW.
         batch: Pictures a step.
+        grasped_share: Of the pictures in which the target is held, which are easy, so many are
+            taken an epoch.
         seen_weight: Of the loss on where the target is (used in training alone).
         channels: Of the convolutions.
         points: Places that the network picks out of the picture.
@@ -87,13 +89,14 @@ class Recipe:
     size: tuple[int, int] = (160, 128)
     chunk: int = 6
     epochs: int = 16
-    rate: float = 2e-3
+    rate: float = 1.5e-3
     weight_decay: float = 0.01
-    batch: int = 64
+    batch: int = 32
+    grasped_share: float = 0.5
     seen_weight: float = 0.5
     channels: int = 32
     points: int = 32
-    train: EpisodeSet = EpisodeSet(3001, 4000)
+    train: EpisodeSet = EpisodeSet(3001, 3000)
     validation_every: int = 20
     validation: SceneSet = SceneSet(3002, 10)
     held_out: dict[str, SceneSet] = field(
