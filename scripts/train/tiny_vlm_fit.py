@@ -8,6 +8,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ BATCH = 64
 STATEMENTS = 3
 STATEMENT_WEIGHT = 0.3
 LOOKED_AT = 1000
+BESIDE = ("tiny_vlm_recipe", "tiny_vlm_report", "tiny_vlm_sets")
+"""Modules whose text decides nothing of a training: what they say comes as values."""
 
 
 def build(recipe: Recipe) -> TinyNetwork:
@@ -173,6 +176,57 @@ def fit(
             flush=True,
         )
     return network.eval(), history
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A trained network.
+
+    Attributes:
+        network: As it was after the last epoch.
+        history: Figures of each epoch.
+        minutes: What the training took.
+    """
+
+    network: TinyNetwork
+    history: list[dict[str, float]]
+    minutes: float
+
+
+def kept(
+    folder: Path, recipe: Recipe, pictures: np.ndarray, records: list[dict[str, Any]], seed: int
+) -> Fit:
+    """Return what `fit` gives, from `folder` where the same was trained before.
+
+    The last of the curve's fits is the recipe's own. The same: recipe, seed, pictures with their
+    records, torch and the code of the training.
+    """
+    facts = {
+        "recipe": asdict(recipe),
+        "seed": seed,
+        "pictures": hashlib.sha256(np.ascontiguousarray(pictures)).hexdigest(),
+        "records": hashlib.sha256(json.dumps(records).encode()).hexdigest(),
+        "torch": torch.__version__,
+        "code": [
+            hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(Path(__file__).parent.glob("tiny_vlm_*.py"))
+            if path.stem not in BESIDE
+        ],
+    }
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    path = folder / f"fit-{digest[:16]}.pt"
+    if path.is_file():
+        found = torch.load(path, weights_only=True)
+        network = build(recipe)
+        network.load_state_dict(found["weights"])
+        return Fit(network.eval(), found["history"], found["minutes"])
+    start = time.monotonic()
+    network, history = fit(recipe, pictures, records, seed)
+    minutes = round((time.monotonic() - start) / 60, 1)
+    part = path.with_suffix(".part")
+    torch.save({"weights": network.state_dict(), "history": history, "minutes": minutes}, part)
+    part.rename(path)
+    return Fit(network, history, minutes)
 
 
 @torch.no_grad()
