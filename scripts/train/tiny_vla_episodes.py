@@ -218,7 +218,7 @@ def build(stop: Any) -> Callable[[Job], int]:
 
 
 def prepare(folder: Path, recipe: Recipe) -> list[Job]:
-    """Return the shards that are missing in `folder`.
+    """Return the shards that are missing in `folder`; it may hold fewer episodes of the same set.
 
     Raises:
         SystemExit: When `folder` holds other demonstrations.
@@ -233,8 +233,13 @@ def prepare(folder: Path, recipe: Recipe) -> list[Job]:
     }
     described = json.loads(json.dumps(described, sort_keys=True))
     facts = folder / "set.json"
-    if facts.exists() and json.loads(facts.read_text(encoding="utf-8")) != described:
-        raise SystemExit(f"{folder} holds other demonstrations: delete it or choose another --out")
+    if facts.exists():
+        found = json.loads(facts.read_text(encoding="utf-8"))
+        fewer = {**found, "set": {**found["set"], "count": recipe.train.count}}
+        if fewer != described or found["set"]["count"] > recipe.train.count:
+            raise SystemExit(
+                f"{folder} holds other demonstrations: delete it or choose another --out"
+            )
     facts.write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
     numbers = range((recipe.train.count + SHARD - 1) // SHARD)
     jobs = [(str(folder), recipe, number) for number in numbers]
