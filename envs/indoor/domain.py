@@ -51,16 +51,12 @@ def pixels_needed(concept: str) -> int:
     return THIN_PIXELS if concept in THIN else OBJECT_PIXELS
 
 
-def _unseen(concept: str, parts: Sequence[str], visible: Mapping[str, int]) -> str | None:
-    """Return what of a deciding thing is too small in the picture, or None."""
-    for name in (concept, *(part_name(concept, part) for part in parts)):
-        shown = visible.get(name, 0)
-        if shown < pixels_needed(name):
-            return (
-                f"{name} decides the answer and shows {shown} pixels, "
-                f"{pixels_needed(name)} are needed"
-            )
-    return None
+def _missing(concept: str, parts: Sequence[str], visible: Mapping[str, int]) -> tuple[str, int]:
+    """Return what of a deciding thing is most too small in the picture, and by how many pixels."""
+    names = (concept, *(part_name(concept, part) for part in parts))
+    short = {name: pixels_needed(name) - visible.get(name, 0) for name in names}
+    worst = max(names, key=lambda name: short[name])
+    return worst, short[worst]
 
 
 class IndoorDomain:
@@ -163,9 +159,13 @@ class IndoorDomain:
         match = self._match(scene)
         visible = rendering.visible
         for group in match.deciding:
-            missing = [_unseen(name, match.rule.parts, visible) for name in group]
-            if all(missing):
-                return missing[0]
+            missing = [_missing(name, match.rule.parts, visible) for name in group]
+            name, short = min(missing, key=lambda each: each[1])
+            if short > 0:
+                return (
+                    f"{name} decides the answer and shows {visible.get(name, 0)} pixels, "
+                    f"{pixels_needed(name)} are needed"
+                )
         return None
 
     def direction(self, truth: Truth, answer: str) -> str | None:

@@ -73,7 +73,7 @@ def _coffee_spill(stage: Stage) -> None:
             Placed("coffee_spill", "mug_tipped", variant, x, y, COUNTER_TOP, FACING + turn),
             Placed("coffee_spill", "coffee_counter", pool, COUNTER_FRONT, y, COUNTER_TOP,
                    FACING),
-            Placed("coffee_spill", "coffee_puddle", puddle, COUNTER_FRONT - 0.1, y, 0.0,
+            Placed("coffee_spill", "coffee_puddle", puddle, COUNTER_FRONT - 0.03, y, 0.0,
                    stage.uniform(-0.4, 0.4)),
         ]  # fmt: skip
 

@@ -85,8 +85,8 @@ def _child_near_microwave(stage: Stage) -> None:
 def _child_near_pan(stage: Stage) -> None:
     kind = "child_near_pan"
     variant = stage.variant(kind)
-    handles = [thing for thing in stage.things if thing.kind == "pan_handle"]
-    handle = handles[0].point("handle_end")
+    stage.first("pan_stove", "pan_counter")  # told when there is none
+    handle = next(thing for thing in stage.things if thing.kind == "pan_handle").point("handle_end")
 
     def draw() -> list[Placed]:
         yaw = stage.uniform(-0.7, 0.7)

@@ -298,6 +298,8 @@ def test_a_stray_thing_is_looked_for_and_the_next_seed_may_be_without():
 
 
 def test_what_every_picture_shows_is_no_part_of_what_is_asked_for():
+    pytest.importorskip("openai")
+
     class Implying(Catalogue):
         implied = ("kitchen",)
 
