@@ -96,7 +96,7 @@ class Recipe:
     seen_weight: float = 0.5
     channels: int = 32
     points: int = 32
-    train: EpisodeSet = EpisodeSet(3001, 1800)
+    train: EpisodeSet = EpisodeSet(3001, 3000)
     validation_every: int = 20
     validation: SceneSet = SceneSet(3002, 10)
     held_out: dict[str, SceneSet] = field(
@@ -105,7 +105,7 @@ class Recipe:
             "test-distractors": SceneSet(4002, 20, distractors=2),
         }
     )
-    curve: tuple[int, ...] = (450, 900)
+    curve: tuple[int, ...] = (750, 1500)
     noise: Noise = Noise()
 
 
