@@ -53,8 +53,9 @@ class ConceptSlots(gym.ActionWrapper[Any, SlotAction, npt.NDArray[Any]]):
     def candidate(self, action: SlotAction) -> frozenset[str]:
         """Return the set that a slot action stands for, after skipping."""
         space = self._space
+        slots: list[int] = self._slots(action)
         chosen: frozenset[str] = frozenset()
-        for value in np.asarray(action).tolist():
+        for value in slots:
             if value == len(space.concepts):
                 continue
             grown = chosen | {space.concepts[value]}
@@ -67,6 +68,21 @@ class ConceptSlots(gym.ActionWrapper[Any, SlotAction, npt.NDArray[Any]]):
                 if smaller and space.validate(smaller) is None:
                     return smaller
         return chosen
+
+    def _slots(self, action: SlotAction) -> list[int]:
+        """Return an action as whole numbers in range: a negative one would name another concept."""
+        expected = f"expected {self._space.max_size} numbers from 0 to {len(self._space.concepts)}"
+        try:
+            slots = np.asarray(action)
+        except ValueError as error:
+            raise UsageError(f"action: {expected}, got {action!r:.80}") from error
+        if (
+            slots.shape != (self._space.max_size,)
+            or slots.dtype.kind not in "iu"
+            or not ((slots >= 0) & (slots <= len(self._space.concepts))).all()
+        ):
+            raise UsageError(f"action: {expected}, got {action!r:.80}")
+        return [int(value) for value in slots]
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return the mask, `D * (n + 1)`."""

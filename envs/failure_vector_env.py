@@ -40,8 +40,8 @@ class FailureVectorEnv(VectorEnv[F32, npt.NDArray[Any], npt.NDArray[Any]]):
         options: EnvOptions | None = None,
     ) -> None:
         """Build the environment over `domain`."""
-        if num_envs < 1:
-            raise UsageError(f"num_envs: expected at least 1, got {num_envs}")
+        if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
+            raise UsageError(f"num_envs: expected a whole number of at least 1, got {num_envs!r}")
         self.num_envs = num_envs
         options = options or EnvOptions(**defaults_of(domain))
         self.state = SearchState(domain, options, step_trials=num_envs * options.trials)
@@ -99,10 +99,13 @@ class FailureVectorEnv(VectorEnv[F32, npt.NDArray[Any], npt.NDArray[Any]]):
             observations, started = self.reset()
             return observations, np.zeros(self.num_envs), never, never.copy(), started
         self.state.check_started()
-        if np.shape(actions)[:1] != (self.num_envs,):
-            raise UsageError(
-                f"actions: expected {self.num_envs} rows, got shape {np.shape(actions)}"
-            )
+        try:
+            rows = len(actions)
+        except TypeError:
+            wanted = f"actions: expected {self.num_envs} rows"
+            raise UsageError(f"{wanted}, got {actions!r:.80}") from None
+        if rows != self.num_envs:
+            raise UsageError(f"actions: expected {self.num_envs} rows, got {rows}")
         state = self.state
         candidates = [state.space.decode(action) for action in actions]
         violations = [state.space.validate(candidate) for candidate in candidates]

@@ -61,3 +61,9 @@ def test_other_spaces_are_refused() -> None:
 
     with pytest.raises(UsageError, match="concept sets"):
         ConceptSlots(gym.make("CartPole-v1"))
+
+
+@pytest.mark.parametrize("action", [[-1, 0, 0], [0, 1, 99], [0, 1], [[1], [1, 2], 3], [0.5, 1, 2]])
+def test_what_are_no_slots_is_told(action) -> None:
+    with pytest.raises(UsageError, match="expected 3 numbers from 0 to"):
+        slots().candidate(action)

@@ -418,3 +418,17 @@ def test_of_invalid_bits_the_warning_says_so() -> None:
 def test_a_renderer_is_a_name(renderer: object) -> None:
     with pytest.raises(UsageError, match="renderer: expected a name"):
         make(renderer=renderer)
+
+
+@pytest.mark.parametrize("number", [0, -1, 1.5, True, "2"])
+def test_a_number_of_environments_is_whole(number: object) -> None:
+    with pytest.raises(UsageError, match="num_envs: expected a whole number"):
+        FailureVectorEnv(ToyDomain(), number, EnvOptions(model=ToyModel()))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("actions", [5, [[1]], [[1], [1, 2], [1], [0]]])
+def test_actions_of_another_number_are_told(actions: object) -> None:
+    env = FailureVectorEnv(ToyDomain(), 2, EnvOptions(model=ToyModel()))
+    env.reset(seed=0)
+    with pytest.raises(UsageError, match="expected 2 rows"):
+        env.step(actions)  # type: ignore[arg-type]
