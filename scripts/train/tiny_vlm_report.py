@@ -207,7 +207,7 @@ def card(name: str, facts: Mapping[str, Any], figures: Mapping[str, Any]) -> str
         enough=ENOUGH,
         curve=CURVE[recipe.domain],
         recipe=asdict(recipe),
-        pictures=asdict(SETS[recipe.pictures]),
+        trained_on=recipe.pictures,
         sets={key: asdict(value) for key, value in SETS.items()},
         validation_every=VALIDATION_EVERY,
         width=recipe.size[0],

@@ -149,9 +149,33 @@ def load(folder: Path, size: tuple[int, int]) -> tuple[np.ndarray, list[dict[str
     return np.concatenate(pictures), records
 
 
+def load_all(
+    out: Path, names: Sequence[str], size: tuple[int, int]
+) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    """Return what `load` does of several sets in `out` that one state of the code drew, mixed."""
+    if len({picture_code(out / name) for name in names}) > 1:
+        raise SystemExit(f"{', '.join(names)} were drawn by different code: draw them again")
+    loaded = [load(out / name, size) for name in names]
+    if len(loaded) == 1:
+        return loaded[0]
+    order = mixed_order([len(records) for _, records in loaded])
+    records = [record for _, each in loaded for record in each]
+    return np.concatenate([pictures for pictures, _ in loaded])[order], [records[i] for i in order]
+
+
+def mixed_order(counts: Sequence[int]) -> list[int]:
+    """Return an order of sets laid end to end in which the first so many, however many, hold the
+    same share of each set.
+    """
+    places = [((i + 0.5) / count, part) for part, count in enumerate(counts) for i in range(count)]
+    return sorted(range(len(places)), key=places.__getitem__)
+
+
 def picture_code(folder: Path) -> str:
     """Return the digest of the code that drew the pictures of `folder`."""
-    first = min(folder.glob("shard-*.npz"))
+    first = min(folder.glob("shard-*.npz"), default=None)
+    if first is None:
+        raise SystemExit(f"there are no pictures in {folder}: run `scripts/train_tiny_vlm data`")
     with np.load(first) as data:
         return str(data["code"])
 
