@@ -149,6 +149,7 @@ class ProviderServer:
         self._keep_bodies = keep_bodies
         self._gather = gather
         self._gathered = asyncio.Event()
+        self._stopping = asyncio.Event()
         self._error: Exception | None = None
         self._arrived = threading.Condition()
         self._connections: set[_Connection] = set()
@@ -221,7 +222,7 @@ class ProviderServer:
         if self._closed:
             return
         self._closed = True
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join()
         if self._error is not None:
             raise self._error
@@ -250,24 +251,23 @@ class ProviderServer:
         self._hung_up = 0
 
     def _run(self, listener: socket.socket) -> None:
-        loop = self._loop
-        asyncio.set_event_loop(loop)
-        server = loop.run_until_complete(
-            loop.create_server(lambda: _Connection(self), sock=listener, backlog=1024)
+        # A listener that nobody accepts from would let its clients wait for ever: it is closed even
+        # when `close` comes before the loop's first turn.
+        with listener, asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve(listener))
+
+    async def _serve(self, listener: socket.socket) -> None:
+        server = await self._loop.create_server(
+            lambda: _Connection(self), sock=listener, backlog=1024
         )
         try:
-            loop.run_forever()
+            await self._stopping.wait()
         finally:
             server.close()
             for connection in tuple(self._connections):
                 connection.abort()
-            tasks = asyncio.all_tasks(loop)
-            for task in tasks:
-                task.cancel()
             # A turn of the loop more, in which the aborted sockets close.
-            loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-            loop.run_until_complete(asyncio.sleep(0))
-            loop.close()
+            await asyncio.sleep(0)
 
     def _begin(self) -> Callable[[], None]:
         self._in_flight += 1

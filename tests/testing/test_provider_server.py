@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import socket
 import time
 import urllib.error
 import urllib.request
@@ -361,6 +362,16 @@ def test_close_ends_hanging_requests_at_once() -> None:
         assert time.monotonic() - began < 1
     with pytest.raises(ConnectionError):
         post(server)
+
+
+def test_nobody_listens_once_it_is_closed_however_soon() -> None:
+    for _ in range(200):
+        server = ProviderServer(Answer("B"))
+        server.close()
+        port = int(server.url.rpartition(":")[2])
+        # A listener left behind takes the connection and never answers.
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), timeout=1.0).close()
 
 
 def test_a_trickle_outlives_a_timeout_of_reads(serve: Any) -> None:
