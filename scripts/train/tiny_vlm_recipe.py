@@ -14,7 +14,7 @@ VALIDATION_EVERY = 10
 
 CURVE = {
     "driving": (500, 1000, 2000, 4000),
-    "indoor": (500, 1000, 2000, 4000, 8000, 11000),
+    "indoor": (500, 1000, 2000, 4000, 9000),
 }
 """Numbers of training pictures that `scripts/train_tiny_vlm curve` tries, by domain; one that is as
 large as the sets are stands for all but every tenth.
@@ -96,8 +96,8 @@ SETS = {
     "test-search": PictureSet(2003, 1000, SEARCHED),
     "indoor-train": PictureSet(1005, 6000, MIX, "indoor", even=True),
     "indoor-train-s": PictureSet(1007, 3000, MIX_S_INDOOR, "indoor", even=True),
-    "indoor-train-crowded": PictureSet(1009, 5000, CROWDED, "indoor", even=True),
-    "indoor-train-s-crowded": PictureSet(1011, 2500, CROWDED, "indoor", even=True),
+    "indoor-train-crowded": PictureSet(1009, 3000, CROWDED, "indoor", even=True),
+    "indoor-train-s-crowded": PictureSet(1011, 1500, CROWDED, "indoor", even=True),
     "indoor-test": PictureSet(2015, 1200, MIX, "indoor"),
     "indoor-test-search": PictureSet(2016, 1000, SEARCHED, "indoor"),
 }
