@@ -136,15 +136,31 @@ class PartitionTree(_TreeSearch):
     """FSCS-ART inside the part of the space that a decision tree predicts to fail.
 
     FATE-VLA's FSCSART_DT, which the paper tells apart from Sorting_DT by its tables and the words
-    "hard partition" alone. Ours: candidates are drawn until k are predicted to fail, ten times k
-    at most, and the most diverse of these is executed; without one, FSCS-ART among the first k.
-    (Among k candidates of any prediction this choice and Sorting_DT's would be the same.)
+    "hard partition" alone. Ours: candidates are drawn until k are predicted to fail, `rounds`
+    times k at most, and the most diverse of these is executed; without one, FSCS-ART among the
+    first k. So it judges more candidates an iteration than the others do; with one round its
+    choice is Sorting_DT's.
     """
 
     name: ClassVar[str] = "fscsart-dt"
 
-    #: Draws an iteration, in units of k.
-    rounds = 10
+    def __init__(self, *, candidates: int = 10, max_depth: int = 8, rounds: int = 10) -> None:
+        """Set the knobs.
+
+        Args:
+            candidates: Candidates an iteration, k, among which the most diverse is looked for.
+            max_depth: Depth of the tree.
+            rounds: Candidates that the tree judges an iteration at most, in units of k.
+
+        Raises:
+            UsageError: When a knob is out of range.
+        """
+        super().__init__(candidates=candidates, max_depth=max_depth)
+        self.rounds = _knobs.whole("rounds", rounds, 1)
+
+    def config(self) -> dict[str, Any]:
+        """Return the knobs."""
+        return {**super().config(), "rounds": self.rounds}
 
     def _pool(self) -> list[Any]:
         taken: set[str] = set()

@@ -108,6 +108,23 @@ def test_partition_tree_stays_inside_its_partition() -> None:
     assert np.mean([height < 0.33 for height in heights]) == 1.0
 
 
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_partition_tree_judges_as_many_candidates_as_it_is_told(
+    rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = both_outcomes(bound("fscsart-dt", candidates=4, rounds=rounds))
+    judged: list[int] = []
+
+    def none_fails(features: Any) -> Any:
+        judged.append(len(features))
+        return np.zeros(len(features))
+
+    monkeypatch.setattr(agent, "_probabilities", none_fails)
+    agent._pool()
+    assert sum(judged) == 4 * rounds
+    assert agent.config() == {"candidates": 4, "max_depth": 8, "rounds": rounds}
+
+
 @pytest.mark.parametrize("name", GUIDED)
 def test_guided_searchers_find_more_failures(name: str) -> None:
     """A quarter of the scenes of one animal fail, no others: random finds one in twelve."""
@@ -184,6 +201,7 @@ def test_a_space_without_neighbours_is_told() -> None:
     [
         ("fscs-art", {"candidates": 0}),
         ("sorting-dt", {"max_depth": 0}),
+        ("fscsart-dt", {"rounds": 0}),
         ("sorting-rf", {"trees": 1.5}),
         ("weighted-rf", {"near_share": 1.1}),
         ("weighted-rf", {"scale": float("nan")}),
