@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ..core import Evaluation
 from . import _knobs
 from ._kinds import require_vectors
 from .adaptive_random import F64
@@ -17,8 +19,9 @@ class WeightedForest(ForestSearch):
 
     FATE-VLA, Algorithm 2: score = α p + (1 - α) d, with p a random forest's probability of failure,
     d the distance to the nearest executed scene, scaled to [0, 1] over the candidates (0 when all
-    are equal), and α = min(0.85, i/N) at scene i of N. Until both outcomes are known: FSCS-ART.
-    Half of the candidates are perturbed from random known failures, half are random (ours).
+    are equal), and α = min(0.85, i/N) at scene i of N, those that could not be set up left out
+    since they take nothing of the budget. Until both outcomes are known: FSCS-ART. Half of the
+    candidates are perturbed from random known failures, half are random (ours).
     """
 
     name: ClassVar[str] = "weighted-rf"
@@ -60,6 +63,12 @@ class WeightedForest(ForestSearch):
         super().setup()
         self._failures: list[Any] = []
         self._scenes = max(1, self.budget // self.trials)
+        self._charged = 0
+
+    def tell(self, evaluations: Sequence[Evaluation[Any]]) -> None:
+        """Keep the outcomes; see `CandidateSetSearch.tell`."""
+        super().tell(evaluations)
+        self._charged += sum(evaluation.total.charged > 0 for evaluation in evaluations)
 
     def config(self) -> dict[str, Any]:
         """Return the knobs."""
@@ -82,7 +91,8 @@ class WeightedForest(ForestSearch):
         return self._vectors.perturb(member, self.rng, self.scale)
 
     def _guided_pick(self, failing: F64, distances: F64) -> int:
-        weight = min(self.max_weight, len(self._executed) / self._scenes)
+        played = self._charged + len(self._waiting)
+        weight = min(self.max_weight, played / self._scenes)
         spread = float(np.ptp(distances))
         diversity = (distances - distances.min()) / spread if spread > 0 else 0.0 * distances
         return int(np.argmax(weight * failing + (1.0 - weight) * diversity))

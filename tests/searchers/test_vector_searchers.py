@@ -91,6 +91,21 @@ def test_weighted_score_turns_from_diversity_to_failure() -> None:
     assert agent._guided_pick(np.array([0.1, 0.3, 0.2]), np.full(3, 0.7)) == 1
 
 
+def test_weighted_score_counts_no_scene_that_cost_nothing() -> None:
+    failing, distances = np.array([0.9, 0.1]), np.array([1.0, 2.0])
+    agent = bound("weighted-rf", trees=2)
+    for candidate in agent.ask(80):
+        told(agent, candidate, Outcome.INVALID_SCENE)
+    assert agent._guided_pick(failing, distances) == 1, "α = 0"
+    for outcome in (Outcome.PASS, Outcome.ERROR):
+        for candidate in agent.ask(20):
+            told(agent, candidate, outcome)
+    agent.ask(10)
+    assert agent._guided_pick(failing, distances) == 1, "α = 0.5: 0.45, 0.55"
+    agent.ask(10)
+    assert agent._guided_pick(failing, distances) == 0, "α = 0.6: 0.54, 0.46"
+
+
 def test_weighted_candidates_are_half_near_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = both_outcomes(bound("weighted-rf", trees=5, scale=0.01))
     failures = list(agent._failures)
