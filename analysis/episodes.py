@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +16,9 @@ Area = Literal["table", "targets"]
 GRID = (10, 10)
 """Bins along x and y unless told otherwise. Ours: the paper does not say how many it uses."""
 
+SLACK = 0.01
+"""How far an object's middle may be below the table's top and still be on it, m."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlayedEpisode:
@@ -25,18 +28,24 @@ class PlayedEpisode:
         trial: Its trial.
         failed: Whether it counts as a failure.
         object: Id of the object to pick up.
-        record: What the run keeps of the episode.
+        record: What the run keeps of the episode; nothing where the engine failed before its end.
+        standing: Whether the object stood, None if that is not known.
     """
 
     trial: Trial
     failed: bool
     object: str
     record: Mapping[str, Any]
+    standing: bool | None = None
+
+    def places(self, source: Source) -> list[tuple[float, float, float]]:
+        """Return where the object or the gripper was after each step, m."""
+        rows = self.record.get(f"{source}_path") or []
+        return [(float(row[0]), float(row[1]), float(row[2])) for row in rows]
 
     def path(self, source: Source) -> list[tuple[float, float]]:
         """Return where the object or the gripper was after each step, x and y in m."""
-        rows = self.record.get(f"{source}_path") or []
-        return [(float(row[0]), float(row[1])) for row in rows]
+        return [place[:2] for place in self.places(source)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +88,32 @@ def has_episodes(run: RunData) -> bool:
 
 
 def played(run: RunData) -> list[PlayedEpisode]:
-    """Return the search's episodes that passed or failed, in order, repeats left out."""
+    """Return the search's episodes that passed or failed, in order, repeats left out.
+
+    They are those that the other rates count, whatever the run knows of them.
+    """
     found = []
     for evaluation, trial in _trials(run):
-        record = run.records[trial.key, trial.index]
-        episode = record.scene.get("episode")
         failed = evaluation.new.failed(trial)
-        judged = failed or trial.outcome is Outcome.PASS
-        if judged and trial.repeats is None and isinstance(episode, Mapping):
-            target = record.scene.get("target") or {}
-            found.append(PlayedEpisode(trial, failed, str(target.get("object", "?")), episode))
+        if not failed and (trial.outcome is not Outcome.PASS or trial.repeats is not None):
+            continue
+        scene = run.records[trial.key, trial.index].scene
+        target, episode = (_mapping(scene.get(name)) for name in ("target", "episode"))
+        standing = target.get("standing")
+        found.append(
+            PlayedEpisode(
+                trial,
+                failed,
+                str(target.get("object", "?")),
+                episode,
+                standing if isinstance(standing, bool) else None,
+            )
+        )
     return found
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _trials(run: RunData) -> Iterator[tuple[Evaluation[Any], Trial]]:
@@ -106,7 +130,8 @@ def coverage(
 ) -> Coverage:
     """Return which bins were visited during episodes, from the start to the end.
 
-    What lies beyond the area, such as an object that fell off the table, visits nothing.
+    What lies beyond the area or below the table's top, such as an object that fell off the table,
+    visits nothing.
 
     Args:
         episodes: The episodes.
@@ -114,7 +139,7 @@ def coverage(
         source: Whose path counts.
         area: What is divided.
     """
-    from ..envs.pickup.scene import TABLE
+    from ..envs.pickup.scene import TABLE, TABLE_TOP
     from ..envs.pickup.space import X_RANGE, Y_RANGE
 
     low_x, high_x, low_y, high_y = TABLE if area == "table" else (*X_RANGE, *Y_RANGE)
@@ -126,8 +151,8 @@ def coverage(
                 min(int((x - low_x) / (high_x - low_x) * grid[0]), grid[0] - 1),
                 min(int((y - low_y) / (high_y - low_y) * grid[1]), grid[1] - 1),
             )
-            for x, y in episode.path(source)
-            if low_x <= x <= high_x and low_y <= y <= high_y
+            for x, y, z in episode.places(source)
+            if low_x <= x <= high_x and low_y <= y <= high_y and z >= TABLE_TOP - SLACK
         }
         visited |= bins
         if episode.failed:
@@ -137,11 +162,21 @@ def coverage(
 
 def rates_by_object(episodes: Sequence[PlayedEpisode]) -> list[Share]:
     """Return the failure rate of each object's episodes, the surest failing first."""
+    return _shares((episode.object, episode.failed) for episode in episodes)
+
+
+def rates_by_orientation(episodes: Sequence[PlayedEpisode]) -> list[Share]:
+    """Return the failure rates of the episodes with a standing and a lying object."""
+    names = {True: "standing", False: "lying", None: "?"}
+    return _shares((names[episode.standing], episode.failed) for episode in episodes)
+
+
+def _shares(outcomes: Iterable[tuple[str, bool]]) -> list[Share]:
     failures: dict[str, int] = {}
     n: dict[str, int] = {}
-    for episode in episodes:
-        failures[episode.object] = failures.get(episode.object, 0) + episode.failed
-        n[episode.object] = n.get(episode.object, 0) + 1
+    for name, failed in outcomes:
+        failures[name] = failures.get(name, 0) + failed
+        n[name] = n.get(name, 0) + 1
     shares = [Share(name, failures[name], n[name]) for name in n]
     return sorted(shares, key=lambda s: (-s.interval[0], -s.n, s.name))
 

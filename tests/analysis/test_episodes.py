@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from vlmfail.analysis.episodes import coverage, episode_metrics, played, rates_by_object
+from vlmfail.analysis.episodes import (
+    PlayedEpisode,
+    coverage,
+    episode_metrics,
+    played,
+    rates_by_object,
+    rates_by_orientation,
+)
 from vlmfail.analysis.metrics import compute_metrics
 from vlmfail.core import Outcome, Trial, TrialRecord
 from vlmfail.runs.run import RunData
@@ -20,7 +27,9 @@ Row = tuple[str, Outcome, list[tuple[float, float]], int | None]
 PASS, FAIL, ERROR = Outcome.PASS, Outcome.FAIL, Outcome.ERROR
 
 
-def made(path: Path, rows: Sequence[Row], **config: Any) -> RunData:
+def made(
+    path: Path, rows: Sequence[Row], *, standing: Sequence[bool] = (), **config: Any
+) -> RunData:
     """Episodes of (object, outcome, object path, trial that it repeats), one a candidate."""
     config = {
         "domain": "pickup",
@@ -33,6 +42,8 @@ def made(path: Path, rows: Sequence[Row], **config: Any) -> RunData:
         trial = Trial(f"k{step}", 0, outcome, direction="slipped" if outcome is FAIL else None,
                       repeats=repeats)  # fmt: skip
         scene: dict[str, Any] = {"target": {"object": name}}
+        if standing:
+            scene["target"]["standing"] = standing[step]
         if outcome is not ERROR:
             scene["episode"] = {
                 "object_path": [[x, y, 0.9] for x, y in path_],
@@ -85,10 +96,29 @@ def test_a_repeat_is_no_episode(tmp_path: Path) -> None:
     assert compute_metrics(run)["fr"] == 1.0
 
 
-def test_errors_that_count_as_failures_have_no_path(tmp_path: Path) -> None:
-    run = made(tmp_path / "r", [("a", ERROR, [], None)], count_as_fail=["error"])
-    metrics = compute_metrics(run)
-    assert (metrics["fr"], metrics["tc"], metrics["foc"]) == (None, None, None)
+def test_errors_that_count_as_failures_are_episodes_without_a_path(tmp_path: Path) -> None:
+    rows: list[Row] = [("a", ERROR, [], None), ("b", PASS, [(-0.3, 0.1)], None)]
+    metrics = compute_metrics(made(tmp_path / "r", rows, count_as_fail=["error"]))
+    assert (metrics["fr"], metrics["mfr"], metrics["pfm"]) == (0.5, 0.5, 0.5)
+    assert (metrics["tc"], metrics["tcf"], metrics["foc"]) == (0.01, 0.0, pytest.approx(1 / 3))
+    assert metrics["fr_by_object"]["a"]["failures"] == 1
+    uncounted = compute_metrics(made(tmp_path / "s", rows))
+    assert (uncounted["fr"], uncounted["mfr"], uncounted["foc"]) == (0.0, 0.0, 0.0)
+
+
+def test_the_floor_below_the_table_is_not_visited() -> None:
+    path = [[0.1, 0.2, 0.88], [0.0, 0.2, 0.5], [-0.3, 0.5, 0.03]]
+    fallen = PlayedEpisode(Trial("k", 0, FAIL), True, "a", {"object_path": path})
+    assert coverage([fallen]).visited == {(9, 5)}
+
+
+def test_rates_by_orientation(tmp_path: Path) -> None:
+    rows: list[Row] = [("a", outcome, [(-0.3, 0.1)], None) for outcome in (FAIL, FAIL, PASS)]
+    run = made(tmp_path / "r", rows, standing=(True, False, False))
+    shares = [(s.name, s.failures, s.n) for s in rates_by_orientation(played(run))]
+    assert sorted(shares) == [("lying", 1, 2), ("standing", 1, 1)]
+    unknown = rates_by_orientation(played(made(tmp_path / "s", rows)))
+    assert [(s.name, s.n) for s in unknown] == [("?", 3)]
 
 
 def test_no_data(tmp_path: Path) -> None:
