@@ -41,7 +41,7 @@ class Moments:
     Attributes:
         nearest: Smallest distance between the finger tips and the object's axis, m.
         nearest_step: When that was.
-        closed: Whether the policy ever closed the gripper.
+        closed: Whether the policy had the gripper closed when it had reached the object.
         grasped_step: When the object was first held; None: never.
         lost_step: When it was last lost; None: never, or it is held at the end.
         raised: Largest height of the object while it was held, m; 0 if it never was.
@@ -67,12 +67,15 @@ class Moments:
         """
         distances = [distance(state, target) for state in states]
         nearest = min(range(len(states)), key=distances.__getitem__)
+        reached = next((k for k, far in enumerate(distances) if far < REACHED), len(states))
+        # The action that leads to a state has the number before the state's.
+        there = actions[max(reached - 1, 0) :]
         held = [step for step, state in enumerate(states) if state.grasped]
         highest = max(held, key=lambda step: (states[step].raised, -step), default=None)
         return cls(
             nearest=distances[nearest],
             nearest_step=nearest,
-            closed=bool(len(actions)) and float(actions[:, 6].min()) < 0.0,
+            closed=bool((there[:, 6] < 0.0).any()),
             grasped_step=held[0] if held else None,
             lost_step=held[-1] + 1 if held and held[-1] < len(states) - 1 else None,
             raised=0.0 if highest is None else states[highest].raised,

@@ -65,6 +65,23 @@ def test_a_grasp_that_misses() -> None:
     assert run_episode(world, Grabber(), near).reason == "missed_grasp"
 
 
+def test_a_grasp_of_the_air_on_the_way_is_none_that_missed() -> None:
+    class Snaps(Still):
+        """Closes once on its way, then waits open beside the object."""
+
+        def reset(self, instruction: str) -> None:
+            self.step = 0
+
+        def act(self, observation: dict) -> np.ndarray:
+            self.step += 1
+            down = 0.03 if observation["state"][2] > 0.9 else 0.0
+            return np.array([[0, 0, -down, 0, 0, 0, -1.0 if self.step == 1 else 1.0]])
+
+    episode = run_episode(FakeWorld(SIZE), Snaps(), scene(x=-0.1, y=0.23))
+    assert episode.moments.nearest < 0.05
+    assert episode.reason == "timeout"
+
+
 def test_no_time_left_while_holding() -> None:
     first = play(Expert()).moments.grasped_step
     assert first is not None
