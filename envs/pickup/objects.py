@@ -51,6 +51,9 @@ class PickUpObject(Data):
         id: Its name in candidates and records.
         title: Its name in instructions.
         simpler_id: Its model id in SimplerEnv.
+        simpler_title: Its name in SimplerEnv's instructions, where that is another.
+        simpler_yaw: Direction of its long axis z in its model's frame in SimplerEnv, where all
+            models lie on their broad sides: degrees about the model's z axis, from its x axis.
         mass: kg.
         friction: Sliding friction coefficient.
         parts: Convex parts.
@@ -59,6 +62,8 @@ class PickUpObject(Data):
     id: str
     title: str
     simpler_id: str
+    simpler_title: str | None = None
+    simpler_yaw: float
     mass: float
     friction: float
     parts: tuple[Part, ...]

@@ -11,6 +11,7 @@ from ..vector_dimensions import DIGITS
 from ..vector_space import Dimension, VectorSpace
 from .objects import PickUpObject, objects
 from .scene import TABLE, CameraOffset, PickUpScene, Pose
+from .worlds.registry import SIMPLER
 
 X_RANGE = (-0.5, -0.05)
 """Where targets lie along x, m (SimplerEnv)."""
@@ -137,10 +138,16 @@ def _distractor(name: str, known: Sequence[str], counts: Sequence[str]) -> list[
     ]
 
 
-def scene_of(space: VectorSpace, candidate: Any) -> PickUpScene:
+def scene_of(space: VectorSpace, candidate: Any, world: str = "") -> PickUpScene:
     """Return the scene that a vector stands for; nothing of it is drawn.
 
     Distractors lie.
+
+    Args:
+        space: The space of the vector.
+        candidate: The vector.
+        world: Name of the engine: SimplerEnv has names of its own for things, which policies that
+            are made for it know.
 
     Raises:
         InvalidCandidateError: The vector is outside the box.
@@ -170,9 +177,11 @@ def scene_of(space: VectorSpace, candidate: Any) -> PickUpScene:
         if f"camera_{part}" in values
     }
     template = str(values.get("instruction", INSTRUCTIONS[0]))
+    thing = objects().of(target.object)
+    named = (thing.simpler_title or thing.title) if world == SIMPLER else thing.title
     return PickUpScene(
         target=target,
-        instruction=template.format(object=objects().of(target.object).title),
+        instruction=template.format(object=named),
         distractors=tuple(others),
         light=2.0 ** float(values.get("light", 0.0)),
         camera=CameraOffset(**offset),

@@ -12,7 +12,7 @@ from PIL import Image
 from ....core import EnvironmentFault, Picture, SceneError, UnknownNameError, UsageError
 from ..objects import objects
 from ..scene import ROBOT, TABLE_TOP, CameraOffset, PickUpScene, Pose
-from .placing import is_over_table
+from .placing import is_over_table, put_down_turn
 from .simpler_process import SECONDS, Died, SimplerProcess
 from .turns import F64, about, inverse, matrix, product, upright
 from .world import ACTION_SIZE, F32, State
@@ -21,12 +21,6 @@ TASK = "google_robot_pick_object"
 """SimplerEnv's name of the task; where it has none, `ENVIRONMENT` is made."""
 
 ENVIRONMENT = "GraspSingleRandomObjectInScene-v0"
-
-MAX_MOVE = 0.10
-"""Largest move along each axis in one action, m."""
-
-MAX_TURN = 0.6
-"""Largest turn in one action, radians."""
 
 OPENING = 0.10
 """Opening that an open gripper is said to have, m: SimplerEnv tells only how closed it is."""
@@ -45,8 +39,11 @@ _HIGHEST = 0.25  # m: what lies higher at the start lies on something
 class SimplerWorld:
     """SimplerEnv's Google robot at its table.
 
-    SimplerEnv judges itself: a step is a success when its ``info`` says so, and stays one after the
-    object has been well up for five steps, even if it is put down again.
+    SimplerEnv judges itself: a step is a success when its ``info`` says that the object is lifted.
+    Its ``success`` is that as well, until the object has been well up for five steps, and true from
+    then on, even if it is dropped.
+
+    Moves and turns are not limited: SimplerEnv does not limit them.
 
     The process is started with the world. If it dies while a scene is set up, it is started once
     more; if it dies in an episode, that episode is void, and the next scene gets a new process.
@@ -204,7 +201,7 @@ class SimplerWorld:
             raise EnvironmentFault("SimplerEnv: its poses are no finite numbers")
         return State(
             object=_triple(thing),
-            turn=_quad(upright(thing[3:])),
+            turn=_quad(upright(product(thing[3:], _rest_turn(scene.target.object)))),
             gripper=_triple(tool),
             turn_of_gripper=_quad(upright(tool[3:])),
             opening=self._opening(),
@@ -219,6 +216,12 @@ class SimplerWorld:
 def quaternion(pose: Pose) -> tuple[float, float, float, float]:
     """Return an object's orientation in SimplerEnv, as VLATest has it (w, x, y, z)."""
     return STANDING if pose.standing else _quad(about((0.0, 0.0, 1.0), pose.yaw))
+
+
+def _rest_turn(name: str) -> F64:
+    """Return how an object's own frame lies in its model's (`objects`), quaternion w, x, y, z."""
+    yaw = math.radians(objects().of(name).simpler_yaw)
+    return put_down_turn(Pose(name, 0.0, 0.0, False, yaw))
 
 
 def _request(scene: PickUpScene) -> dict[str, Any]:
@@ -246,15 +249,10 @@ def _command(action: F32, closed: float) -> list[float]:
         raise UsageError(
             f"action: expected {ACTION_SIZE} finite numbers, got {np.array2string(numbers)[:200]}"
         )
-    rotation = numbers[3:6]
-    angle = float(np.linalg.norm(rotation))
-    if angle > MAX_TURN:
-        rotation = rotation * (MAX_TURN / angle)
     wanted = 0.5 * (1.0 - float(np.clip(numbers[6], -1.0, 1.0)))
     # All the way is asked for as such: a closed gripper presses on even where it cannot go on.
     gripper = 1.0 if wanted > 0.99 else -1.0 if wanted < 0.01 else wanted - closed
-    moved = np.clip(numbers[:3], -MAX_MOVE, MAX_MOVE)
-    return [float(number) for number in (*moved, *rotation, gripper)]
+    return [float(number) for number in (*numbers[:6], gripper)]
 
 
 def _check(scene: PickUpScene) -> None:

@@ -160,7 +160,9 @@ class Worker:
             "grasped": grasped,
             "held": bare.obj.name if grasped else (others or [""])[0],
             "touching": self.touching(),
-            "success": bool(info.get("success", False)),
+            # Its "success" stays true once the object was well up for five steps, and so hides a
+            # drop; what makes it true is always an object that is lifted.
+            "success": bool(info.get("lifted_object", False)),
             "info": {name: bool(info[name]) for name in FLAGS if name in info},
         }
 
