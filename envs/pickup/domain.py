@@ -127,7 +127,7 @@ class PickUpDomain:
             InvalidCandidateError: The vector is outside the box.
             SceneError: The scene cannot be.
         """
-        scene = scene_of(self.space, candidate)
+        scene = scene_of(self.space, candidate, self.world)
         check_scene(scene)
         return scene
 
@@ -137,7 +137,7 @@ class PickUpDomain:
         """Play one trial; see `core.EpisodeDomain`."""
         key = self.space.key(candidate)
         clock = time.perf_counter()
-        scene = scene_of(self.space, candidate)
+        scene = scene_of(self.space, candidate, self.world)
         record: dict[str, Any] = {**scene.record(), "world": world.name}
         try:
             check_scene(scene)

@@ -13,10 +13,12 @@ import pytest
 from vlmfail import search
 from vlmfail.cli.main import main
 from vlmfail.core import EnvironmentFault, SceneError, UsageError
+from vlmfail.envs.pickup.domain import PickUpDomain
 from vlmfail.envs.pickup.episode import run_episode
 from vlmfail.envs.pickup.objects import objects
 from vlmfail.envs.pickup.reasons import distance
 from vlmfail.envs.pickup.scene import CameraOffset, PickUpScene, Pose
+from vlmfail.envs.pickup.space import INSTRUCTIONS
 from vlmfail.envs.pickup.worlds.registry import make_world
 from vlmfail.envs.pickup.worlds.simpler import SimplerWorld, quaternion
 from vlmfail.envs.pickup.worlds.simpler_process import SimplerProcess
@@ -323,6 +325,22 @@ def test_closing_ends_the_process(make):
     world.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_things_have_simpler_envs_names_in_its_instructions():
+    def told(world, name, **values):
+        domain = PickUpDomain(world=world, factors=("instruction",))
+        placed = {"x": -0.3, "y": 0.1, "standing": True, **values}
+        return domain.scene(domain.space.candidate(object=name, **placed)).instruction
+
+    first, other = INSTRUCTIONS[0], INSTRUCTIONS[2]
+    assert told("simpler", "redbull_can", instruction=first) == "pick redbull can"
+    assert told("simpler", "redbull_can", instruction=other) == "grasp the redbull can and lift it"
+    assert told("mujoco", "redbull_can", instruction=first) == "pick red bull can"
+    left_out = {"bridge", "generated", "modified"}
+    for one in objects().objects:
+        words = [word for word in one.simpler_id.split("_") if word not in left_out]
+        assert told("simpler", one.id, instruction=first) == " ".join(["pick", *words])
 
 
 def test_a_search_in_it(python, tmp_path):
