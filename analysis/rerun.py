@@ -55,8 +55,9 @@ def rerun_modes(
     the search do not change, fresh rates and `confirmed` do. A mode that has its fresh trials
     already gets none. Scenes that are invalid are drawn again, five times `trials` at most. An
     episode that repeats an earlier one is no fresh trial, and no further one of its candidate is
-    played. Of a mode that is a box of scene vectors, fresh scenes are drawn in it. The run's caps
-    on requests, tokens and money hold here too: at a cap it stops.
+    played. Of a mode that is a box of scene vectors, fresh scenes are drawn in it, each counted
+    once however often it is drawn; a small box may have fewer than `trials`. The run's caps on
+    requests, tokens and money hold here too: at a cap it stops.
 
     Which indices are drawn depends neither on `concurrency` nor on interruptions: what a trial is
     follows from run seed, candidate and index, and whether it counts from its scene.
@@ -151,23 +152,29 @@ class _FreshTrials(Evaluator[Any]):
     def _in_boxes(self, modes: Sequence[FailureMode], trials: int) -> Iterator[int]:
         """Put scenes that are drawn in each box to the model, one trial each."""
         boxes = boxes_by_id(self._run_data, self._threshold)
-        known, done = self._run_data.records, 0
+        known, done = dict(self._run_data.records), 0
         for name in (dump_json(mode.candidate) for mode in modes):
             rng = np.random.default_rng(derive_seed(self.run_seed, f"box {name}"))
-            listed = self._boxes.setdefault(name, [])
+            drawn: set[tuple[str, int]] = set()
             charged = 0
             for _ in range(5 * trials):
                 if charged >= trials or self.stopped is not None:
                     break
                 candidate = draw_in(boxes[name], rng)
                 place = self.domain.space.key(candidate), 0
+                if place in drawn:
+                    continue  # a scene is one observation however often it is drawn
+                drawn.add(place)
                 if place in known:
-                    # Drawn again by an interrupted re-run, or met in the search: then it is not
-                    # fresh.
-                    charged += place in listed and known[place].trial.outcome.charged
+                    # Drawn by an interrupted re-run or in another box, or met in the search: then
+                    # it is not fresh.
+                    if any(place in places for places in self._boxes.values()):
+                        self._list(name, place)
+                        charged += known[place].trial.outcome.charged
                     continue
                 self._box = name
                 for record in self._tried(candidate):
+                    known[place] = record
                     charged += record.trial.outcome.charged
                 yield done + charged
             done += charged
@@ -252,10 +259,16 @@ class _FreshTrials(Evaluator[Any]):
             listed.sort()
         store = self._run_data.store
         if self._box is not None:
-            self._boxes[self._box].append((record.trial.key, record.trial.index))
-            store.set_meta(BOX_META, dump_json(self._boxes))
+            self._list(self._box, (record.trial.key, record.trial.index))
         store.set_meta(RERUN_META, dump_json(dict(sorted(self._listed.items()))))
         store.add(record, picture)
+
+    def _list(self, box: str, place: tuple[str, int]) -> None:
+        """Say in the run's state that a trial is a fresh one of a box."""
+        places = self._boxes.setdefault(box, [])
+        if place not in places:
+            places.append(place)
+            self._run_data.store.set_meta(BOX_META, dump_json(self._boxes))
 
 
 def check_same_system(

@@ -85,7 +85,9 @@ def _mode(run: RunData, box: Box, places: Mapping[str, list[tuple[str, int]]]) -
     tally = Tally(tuple(inside), run.count_as_fail)
     failed = [trial for trial in inside if tally.failed(trial)]
     records = run.records
-    fresh = [records[place].trial for place in places.get(box_id(box), ()) if place in records]
+    # Each once: a re-run that was killed while it wrote may have listed a place twice.
+    listed = dict.fromkeys(places.get(box_id(box), ()))
+    fresh = [records[place].trial for place in listed if place in records]
     fresh_tally = Tally(tuple(fresh), run.count_as_fail)
     box = box.with_fresh(fresh_tally.failures, fresh_tally.n)
     found = box.to_json()
