@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from html.parser import HTMLParser
 from urllib.parse import urlencode
 
@@ -176,6 +177,21 @@ def test_failures_alone_may_be_labelled(run):
     places = sample_trials(run, None, 0, failures=True)
     assert len(places) == 4
     assert all(run.records[place].trial.outcome == "fail" for place in places)
+
+
+def test_a_repeat_is_no_further_failure(tmp_path):
+    made = make_run(tmp_path / "r", [(("spoon",), "fff")], pictures=True)
+    for place, record in list(made.records.items()):
+        if place[1]:
+            made.store.add(replace(record, trial=replace(record.trial, repeats=0)), None)
+    run = RunData(made.store)
+    assert sample_trials(run, None, 0) == sample_trials(run, None, 0, failures=True)
+    assert sample_trials(run, None, 0) == [("spoon", 0)]
+    for index in range(3):
+        LabelStore(run.path).put(Label("ann", "spoon", index, "picture"))
+    found = label_summary(run)
+    assert (found["failures"]["labelled"], found["reviewers"]["ann"]["failures"]) == (1, 1)
+    run.close()
 
 
 def test_agreement_and_blame(run):

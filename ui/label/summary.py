@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from ...core import Outcome
+from ...core import Tally
 from ...runs.run import RunData
 from .labels import BLAMED, FLAGS, Label, LabelStore
 
@@ -24,14 +24,17 @@ def sample_trials(
         number: How many; None for all.
         seed: Which, and in which order.
         failures: Only trials that failed.
+
+    A repeat of an episode shows what another trial shows, and is left out.
     """
     import numpy as np
 
-    failing = run.count_as_fail | {Outcome.FAIL}
     places = sorted(
         place
         for place, record in run.records.items()
-        if record.trial.picture is not None and (not failures or record.trial.outcome in failing)
+        if record.trial.picture is not None
+        and record.trial.repeats is None
+        and (not failures or _failed(run, place))
     )
     order = np.random.default_rng(seed).permutation(len(places))
     chosen = [places[int(i)] for i in order]
@@ -79,8 +82,7 @@ def _counts(flags: Any) -> dict[str, int]:
 
 
 def _failed(run: RunData, place: Place) -> bool:
-    outcome = run.records[place].trial.outcome
-    return outcome is Outcome.FAIL or outcome in run.count_as_fail
+    return Tally((), run.count_as_fail).failed(run.records[place].trial)
 
 
 def _reviewer(run: RunData, own: Mapping[Place, Label]) -> dict[str, Any]:
