@@ -224,7 +224,8 @@ def _facts(run: RunData, modes: Sequence[FailureMode]) -> list[tuple[str, str, s
         ),
         (
             "Failure modes",
-            str(len(modes)),
+            # Regions none of which is sure may still be there, unlike candidates that were tried.
+            "—" if is_vector_run(run) and not modes else str(len(modes)),
             f"{confirmed} of {tested} confirmed" if tested else "none re-run" if modes else "",
         ),
         (
@@ -360,11 +361,11 @@ def _strip(run: RunData, episode: PlayedEpisode, link: bool) -> dict[str, Any]:
     source = thumbnail(run.store.picture(trial.picture), STRIP_WIDTH)
     pose = record.scene.get("target") or {}
     return {
-        "instruction": wording.clean(record.prompt),
+        "instruction": wording.clean(record.prompt or record.scene.get("instruction") or "?"),
         "place": wording.clean(_place_of(pose)),
-        "reason": wording.words(trial.direction),
-        "why": wording.clean(record.scene.get("truth_reason") or ""),
-        "steps": episode.record.get("steps"),
+        "reason": wording.words(trial.direction or str(trial.outcome)),
+        "why": wording.clean(record.scene.get("truth_reason") or trial.note),
+        "steps": episode.record.get("steps", 0),
         "picture": source,
         "digest": trial.picture,
         "link": f"images/{trial.picture}.png" if link and source else None,

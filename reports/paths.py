@@ -28,15 +28,21 @@ def path_plot(episodes: Sequence[PlayedEpisode]) -> str:
     for one, source in zip(axes, sources, strict=True):
         _panel(one, shown, source)
     axes[0].set_ylabel("y, m")
-    failed = sum(episode.failed for episode in shown)
+    failed = sum(episode.failed for episode in episodes)
     lines = [
         axes[0].plot([], [], color=colour, linewidth=2, label=label)[0]
         for colour, label in (
             (FAILURE, f"failed ({failed})"),
-            (ACCENT, f"passed ({len(shown) - failed})"),
+            (ACCENT, f"passed ({len(episodes) - failed})"),
         )
     ]
-    figure.legend(handles=lines, loc="outside lower center", ncols=2, frameon=False, labelcolor=INK)
+    title = None
+    if len(episodes) > len(shown):
+        title = f"paths of the first {len(shown)} of {len(episodes)} episodes"
+    figure.legend(
+        handles=lines, loc="outside lower center", ncols=2, frameon=False, labelcolor=INK,
+        title=title, title_fontproperties={"size": 9},
+    )  # fmt: skip
     return to_svg(figure, "paths")
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from vlmfail.reports.html import render_report, write_report
+from vlmfail.reports.html import render_report, view, write_report
 from vlmfail.testing.made_runs import make_run
 
 from .pages import HOSTILE, Page, run_with
@@ -113,6 +113,29 @@ def test_vector_candidates(tmp_path):
     run = make_run(tmp_path / "run", [(["a"], "fffff")])
     run.store._db.execute("UPDATE evaluations SET candidate = '[0.5, 0.25]'")
     assert "0.25" in page(run).words
+
+
+@pytest.mark.parametrize(("vectors", "said"), [(True, "—"), (False, "0")])
+def test_no_sure_region_is_not_called_no_failure_mode(tmp_path, vectors, said):
+    run = make_run(tmp_path / "run", [(["a"], "ppppp")], config={"env": "VLMFail-PickUp-v0"})
+    if vectors:
+        run.store._db.execute("UPDATE evaluations SET candidate = '[0.5, 0.5, 0.5, 0.25, 0.5]'")
+    facts = {name: value for name, value, _ in view(run)["facts"]}
+    assert facts["Failure modes"] == said
+
+
+def test_an_error_that_counts_is_shown_with_what_is_known_of_it(tmp_path):
+    pose = {"object": "spoon", "x": -0.2, "y": 0.1, "standing": True, "yaw": 0.0}
+    run = make_run(
+        tmp_path / "run",
+        [(["a"], "e")],
+        config={"env": "VLMFail-PickUp-v0", "domain": "pickup", "count_as_fail": ["error"]},
+        trial={"note": "the world: RuntimeError: gone"},
+        record={"prompt": "", "scene": {"target": pose, "instruction": "pick spoon"}},
+    )
+    (strip,) = view(run)["episodes"]["shown"]
+    assert (strip["reason"], strip["why"]) == ("error", "the world: RuntimeError: gone")
+    assert (strip["instruction"], strip["steps"]) == ("pick spoon", 0)
 
 
 def test_write_report_links_pictures_only_beside_them(tmp_path):
