@@ -95,12 +95,11 @@ class Arm:
 
     def objects(self) -> dict[str, Share]:
         """Return the failing episodes of each object's, all seeds together, by name."""
-        names = sorted({name for run in self.runs for name in run.objects})
-        shares = {name: [r.objects[name] for r in self.runs if name in r.objects] for name in names}
-        return {
-            name: Share(name, sum(s.failures for s in found), sum(s.n for s in found))
-            for name, found in shares.items()
-        }
+        return _together([run.objects for run in self.runs])
+
+    def orientations(self) -> dict[str, Share]:
+        """Return the failing episodes with the object standing and lying, all seeds together."""
+        return _together([run.orientations for run in self.runs])
 
     def pooled(self) -> Share:
         """Return the failing episodes of all seeds together."""
@@ -125,9 +124,20 @@ class Arm:
                 for other in others
             },
             "fr_by_object": {name: share.to_json() for name, share in self.objects().items()},
+            "fr_by_orientation": {n: share.to_json() for n, share in self.orientations().items()},
             "fr_of_object_mix": self.mix,
             "runs": [run.to_json() for run in self.runs],
         }
+
+
+def _together(runs: Sequence[Mapping[str, Share]]) -> dict[str, Share]:
+    """Return shares of several runs as one each, by name."""
+    names = sorted({name for run in runs for name in run})
+    found = {name: [run[name] for run in runs if name in run] for name in names}
+    return {
+        name: Share(name, sum(s.failures for s in shares), sum(s.n for s in shares))
+        for name, shares in found.items()
+    }
 
 
 def compare(runs: Sequence[RunFigures], baselines: Sequence[str] = BASELINES) -> list[Arm]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from ...analysis.episodes import episode_metrics, played, reasons
+from ...analysis.episodes import episode_metrics, played, rates_by_orientation, reasons
 from ...analysis.metrics import cumulative_failures, outcome_counts
 from ...analysis.shares import Share
 from ...analysis.summary import seconds
@@ -26,12 +26,14 @@ class RunFigures:
         metrics: FR, TC, TCF and FOC, by lower-case name.
         coverage: What TC, TCF and FOC refer to.
         objects: Failing episodes of each object's, by object.
+        orientations: Failing episodes of those with a standing and with a lying object.
         failures: Cumulative failures after each charged episode.
         reasons: Failures by reason.
         outcomes: Episodes by outcome.
         calls: Charged episodes.
         seconds: Where the time went, s (`analysis.summary.seconds`).
         model_identity: What the run says of the policy.
+        knobs: The searcher's settings.
     """
 
     task: Task
@@ -44,6 +46,8 @@ class RunFigures:
     calls: int
     seconds: Mapping[str, float | None]
     model_identity: Mapping[str, Any]
+    orientations: Mapping[str, Share] = field(default_factory=dict)
+    knobs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def episodes(self) -> int:
@@ -57,6 +61,7 @@ class RunFigures:
             **self.metrics,
             "coverage": dict(self.coverage),
             "fr_by_object": {name: share.to_json() for name, share in self.objects.items()},
+            "fr_by_orientation": {n: share.to_json() for n, share in self.orientations.items()},
             "cumulative_failures": list(self.failures),
             "reasons": dict(self.reasons),
             "outcomes": {name: count for name, count in self.outcomes.items() if count},
@@ -98,4 +103,6 @@ def _figures(run: RunData, study: Study, task: Task) -> RunFigures:
         calls=run.calls,
         seconds=seconds(run),
         model_identity={k: v for k, v in run.config["model"].items() if k != "spec"},
+        orientations={share.name: share for share in rates_by_orientation(episodes)},
+        knobs=dict(run.config["searcher"].get("config") or {}),
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...analysis.shares import Share
 from ..studies.markdown import EMPTY, estimate, machine, p_value, share, table
 from .comparison import Arm, Gain, Middle
 from .figures import METRICS
@@ -33,7 +34,13 @@ def markdown(study: Study, arms: Sequence[Arm], *, command: str, unfinished: int
     """
     parts = [_head(study, arms, command, unfinished)]
     parts += [_metric(study, arms, metric) for metric in METRICS]
-    parts += [_verdict(arms), _objects(arms), _object_only(study, arms), _reasons(arms)]
+    parts += [
+        _verdict(arms),
+        _objects(arms),
+        _orientations(arms),
+        _object_only(study, arms),
+        _reasons(arms),
+    ]
     parts.append(_time(arms))
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -75,6 +82,7 @@ def _head(study: Study, arms: Sequence[Arm], command: str, unfinished: int) -> s
         "grid gives other numbers: the paper's grid is not known, so that its TC and TCF cannot be "
         "compared with these.",
     ]
+    lines += _judged(arms)
     if unfinished:
         lines.append(f"{unfinished} runs of the study are not over and not in these tables.")
     for model in dict.fromkeys(arm.model for arm in arms):
@@ -86,6 +94,24 @@ def _head(study: Study, arms: Sequence[Arm], command: str, unfinished: int) -> s
                 "do not belong together.**"
             )
     return "\n\n".join(lines)
+
+
+def _judged(arms: Sequence[Arm]) -> list[str]:
+    """Say how many candidates each searcher judges before it proposes a scene."""
+    names: dict[str, list[str]] = {}
+    for arm in arms:
+        knobs = arm.runs[0].knobs
+        pool, rounds = knobs.get("candidates"), knobs.get("rounds", 1)
+        if isinstance(pool, int) and isinstance(rounds, int):
+            told = str(pool) if rounds == 1 else f"up to {pool * rounds}"
+            names.setdefault(told, []).append(arm.searcher)
+    if not names:
+        return []
+    parts = [f"{told} ({', '.join(dict.fromkeys(known))})" for told, known in names.items()]
+    return [
+        f"Candidates that a searcher judges for a scene: {'; '.join(parts)}. They cost nothing of "
+        "the budget, but more of them alone can find more failures."
+    ]
 
 
 def _metric(study: Study, arms: Sequence[Arm], metric: str) -> str:
@@ -156,25 +182,42 @@ def _objects(arms: Sequence[Arm]) -> str:
     parts = ["### FR by object"]
     for model in dict.fromkeys(arm.model for arm in arms):
         mine = [arm for arm in arms if arm.model == model]
-        objects = {arm.searcher: arm.objects() for arm in mine}
-        totals = {arm.searcher: arm.pooled().n for arm in mine}
-        names = sorted({name for found in objects.values() for name in found})
-        rows = []
-        for name in names:
-            cells = [share(objects[arm.searcher].get(name), bounds=False) for arm in mine]
-            chosen = [objects[arm.searcher].get(name) for arm in mine]
-            for place, (arm, one) in enumerate(zip(mine, chosen, strict=True)):
-                if one is not None and totals[arm.searcher]:
-                    cells[place] += f", {100 * one.n / totals[arm.searcher]:.0f} % of scenes"
-            rows.append([name, *cells])
-        rows.append(["all", *(share(arm.pooled()) for arm in mine)])
-        parts += [model, table(["object", *(arm.searcher for arm in mine)], rows, 1)]
+        parts += [model, _shares(mine, "object", [arm.objects() for arm in mine])]
     parts.append(
         "Episodes of all seeds together: failures, and which share of a searcher's scenes has the "
         "object. Intervals (Wilson, 95 %) take scenes for independent, which those of a guided "
         "search are not."
     )
     return "\n\n".join(parts)
+
+
+def _orientations(arms: Sequence[Arm]) -> str:
+    parts = ["### FR by orientation"]
+    for model in dict.fromkeys(arm.model for arm in arms):
+        mine = [arm for arm in arms if arm.model == model]
+        parts += [model, _shares(mine, "orientation", [arm.orientations() for arm in mine])]
+    parts.append(
+        "Half of the random scenes have a standing object. Two of these differ in no yaw, so that "
+        "they are closer to each other than two lying ones, and searchers that keep away from what "
+        "was executed propose fewer of them: part of a difference to random may be that."
+    )
+    return "\n\n".join(parts)
+
+
+def _shares(mine: Sequence[Arm], title: str, found: Sequence[Mapping[str, Share]]) -> str:
+    """Return failures of parts of the episodes, a row a part, a column an arm of one policy."""
+    rows = []
+    for name in sorted({name for shares in found for name in shares}):
+        cells = []
+        for arm, shares in zip(mine, found, strict=True):
+            one, total = shares.get(name), arm.pooled().n
+            cell = share(one, bounds=False)
+            if one is not None and total:
+                cell += f", {100 * one.n / total:.0f} % of scenes"
+            cells.append(cell)
+        rows.append([name, *cells])
+    rows.append(["all", *(share(arm.pooled()) for arm in mine)])
+    return table([title, *(arm.searcher for arm in mine)], rows, 1)
 
 
 def _object_only(study: Study, arms: Sequence[Arm]) -> str:
