@@ -272,6 +272,23 @@ def test_the_policy_of_the_manual(tmp_path: Path) -> None:
     assert checked_chunk(policy.act(SEEN)).shape == (4, 7)
 
 
+def test_openvla_s_roll_pitch_yaw_is_stated_as_the_manual_says() -> None:
+    manual = (Path(__file__).parents[3] / "docs" / "policies.md").read_text()
+    (row,) = (line for line in manual.splitlines() if line.startswith("| OpenVLA |"))
+    (query,) = re.findall(r"`\?([^`]*)`", row)
+    assert f"ws://127.0.0.1:8000?{query}" in manual, "in the command, too"
+    found = conventions(OPENVLA, spec(query))  # comes before what it announces
+    angles = np.array([0.3, -0.2, 0.4])
+    row_of = found.actions({"actions": [0, 0, 0, *angles, 1]})[0]
+    from scipy.spatial.transform import Rotation
+
+    expected = Rotation.from_euler("z", 0.4) * Rotation.from_euler("y", -0.2)
+    expected = expected * Rotation.from_euler("x", 0.3)
+    assert Rotation.from_rotvec(row_of[3:6]).as_matrix() == pytest.approx(
+        expected.as_matrix(), abs=1e-6
+    )
+
+
 def test_the_specs_of_the_manual() -> None:
     manual = (Path(__file__).parents[3] / "docs" / "policies.md").read_text()
     queries = re.findall(r"`\?([^`]*=[^`]*)`", manual)
