@@ -80,7 +80,9 @@ def episode_executor(
 def _crashed(domain: EpisodeDomain[Any], job: Job) -> Played:
     candidate, index, _ = job
     key = domain.space.key(candidate)
-    return TrialRecord(Trial(key, index, Outcome.ERROR, note=CRASHED)), None
+    told = getattr(domain, "scene_record", None)
+    scene = told(candidate) if callable(told) else {}
+    return TrialRecord(Trial(key, index, Outcome.ERROR, note=CRASHED), scene=scene), None
 
 
 class Repeats:

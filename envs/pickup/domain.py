@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -131,6 +132,10 @@ class PickUpDomain:
         check_scene(scene)
         return scene
 
+    def scene_record(self, candidate: Any) -> dict[str, Any]:
+        """Return what a record keeps of a scene, for a trial that died before it was recorded."""
+        return dict(scene_of(self.space, candidate, self.world).record())
+
     def run_episode(
         self, world: World, policy: Policy, candidate: Any, index: int, *, run_seed: int
     ) -> tuple[TrialRecord, Picture | None]:
@@ -163,8 +168,8 @@ class PickUpDomain:
         reason = episode.reason if outcome is Outcome.FAIL else None
         record["episode"] = episode.record(success)
         record["truth_reason"] = "" if reason is None else REASONS[reason]
-        if episode.error is None:
-            record[DIGEST] = episode.digest
+        if episode.error is not Outcome.TIMEOUT:  # a clock does not stop twice at the same time
+            record[DIGEST] = _digest(episode)
         trial = Trial(
             key=key,
             index=index,
@@ -218,6 +223,13 @@ class PickUpDomain:
         trial = Trial(key, index, outcome, note=tamed(note, LONGEST_NOTE))
         seconds = time.perf_counter() - clock
         return TrialRecord(trial, scene=scene, seconds_render=seconds), None
+
+
+def _digest(episode: Episode) -> str:
+    """Return the digest of an episode; of one that was broken off, why it was is part of it."""
+    if episode.error is None:
+        return episode.digest
+    return hashlib.sha256(f"{episode.digest} {episode.note}".encode("utf-8", "replace")).hexdigest()
 
 
 _PACKAGES = {"mujoco": "mujoco", "maniskill": "mani-skill"}

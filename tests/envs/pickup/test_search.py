@@ -30,7 +30,7 @@ from vlmfail.envs.pickup.scene import PickUpScene, Pose
 from vlmfail.envs.pickup.space import INSTRUCTIONS, check_scene, pickup_space, scene_of
 from vlmfail.envs.registry import make_env
 
-from .policies import Drunk, Still
+from .policies import Drunk, Gives, Slow, Still
 
 HERE = Path(__file__).parent
 ID = "VLMFail-PickUp-v0"
@@ -245,6 +245,37 @@ def test_a_repeat_of_a_deterministic_episode_is_charged_and_tells_nothing() -> N
     assert one.state.evaluator.charged == 6
 
 
+def test_a_policy_that_breaks_down_alike_each_time_is_one_observation() -> None:
+    one = env(trials=3, model=Gives("nothing"), count_as_fail=("error",))
+    one.reset(seed=0)
+    *_, info = one.step(at(one, object="carrot"))
+    trials = info["evaluation"].new.trials
+    assert [(t.outcome, t.repeats) for t in trials] == [
+        (Outcome.ERROR, None), (Outcome.ERROR, 0), (Outcome.ERROR, 0),
+    ]  # fmt: skip
+    assert (info["evaluation"].new.failures, info["evaluation"].n) == (1, 1)
+
+
+def test_breaking_down_in_another_way_is_another_observation() -> None:
+    words = iter("abc")
+
+    def one_more_word() -> None:
+        raise RuntimeError(next(words))
+
+    one = env(trials=3, model=Gives(one_more_word), count_as_fail=("error",))
+    one.reset(seed=0)
+    *_, info = one.step(at(one, object="carrot"))
+    assert info["evaluation"].n == 3
+
+
+def test_a_timeout_is_never_a_repeat() -> None:
+    one = env(trials=2, model=Slow(), time_limit=0.01, count_as_fail=("timeout",))
+    one.reset(seed=0)
+    *_, info = one.step(at(one, object="carrot"))
+    assert [t.outcome for t in info["evaluation"].new.trials] == [Outcome.TIMEOUT] * 2
+    assert info["evaluation"].n == 2
+
+
 @pytest.mark.parametrize("options", [{"model": Drunk()}, {"world": world("OtherEachTime")}])
 def test_what_is_not_the_same_again_counts(options: dict[str, Any]) -> None:
     one = env(trials=3, **options)
@@ -321,6 +352,12 @@ def test_a_crash_is_one_trial_s_error(tmp_path: Path) -> None:
         record.trial.key.split(",")[0]: (record.trial.outcome, record.trial.note)
         for record in done.records.values()
     }
+    (crashed,) = {
+        str(record.scene["target"]["object"])
+        for record in done.records.values()
+        if record.trial.note == CRASHED
+    }
+    assert crashed == "carrot"
     done.close()
     assert outcomes["object=carrot"] == (Outcome.ERROR, CRASHED)
     assert outcomes["object=redbull_can"] == (Outcome.PASS, "")
