@@ -240,6 +240,39 @@ def test_what_the_objects_explain_by_hand() -> None:
     assert line.split(" | ")[3:6] == ["+35.0", "+5.0", "+30.0"]
 
 
+def test_orientation_stands_beside_the_objects() -> None:
+    shares = {
+        "random": {"lying": (1, 4), "standing": (3, 6)},
+        "object-only": {"lying": (2, 8), "standing": (2, 2)},
+        "weighted-rf": {"lying": (4, 10)},
+    }
+    runs = [
+        replace(run, orientations={n: Share(n, *c) for n, c in shares[run.task.searcher].items()})
+        for run in by_hand()
+    ]
+    arms = compare(runs, ("random",))
+    text = markdown(study(Path("x")), arms, command="c")
+    _, _, table = text.partition("### FR by orientation")
+    lying, standing = table.split("\n| lying ")[1].splitlines()[:2]
+    assert lying.count("% of scenes") == 3
+    assert "25.0 % (4/16), 40 % of scenes" in lying
+    assert standing.count("% of scenes") == 2
+    assert "60 % of scenes" in standing
+    assert "20 % of scenes" in standing
+    assert arms[0].to_json()["fr_by_orientation"]["standing"]["n"] == 24
+
+
+def test_the_head_says_how_many_candidates_are_judged() -> None:
+    knobs = {"random": {}, "object-only": {"candidates": 10},
+             "weighted-rf": {"candidates": 10, "rounds": 7}}  # fmt: skip
+    runs = [replace(run, knobs=knobs[run.task.searcher]) for run in by_hand()]
+    text = markdown(study(Path("x")), compare(runs, ("random",)), command="c")
+    assert "judges for a scene: 10 (object-only); up to 70 (weighted-rf)." in text
+    assert "judges for a scene" not in markdown(
+        study(Path("x")), compare(by_hand(), ("random",)), command="c"
+    )
+
+
 def test_two_baselines_are_compared_once() -> None:
     runs = [figures(name, s, {"can": (s, 5)}) for name in ("random", "fscs-art") for s in (1, 2)]
     arms = compare(runs)
@@ -314,6 +347,7 @@ def test_command_goes_on_and_reports(tmp_path: Path, capsys: pytest.CaptureFixtu
         for one in arm["runs"]:
             objects = one["fr_by_object"].values()
             assert one["fr"] == sum(o["failures"] for o in objects) / 6
+            assert sum(o["n"] for o in one["fr_by_orientation"].values()) == 6
             assert one["cumulative_failures"][-1] == sum(o["failures"] for o in objects)
             assert one["fr_by_object"].get("spoon", {"rate": 1.0})["rate"] == 1.0
     text = (tmp_path / "table.md").read_text()
