@@ -103,23 +103,27 @@ class Dimension:
             UsageError: For a value outside the bounds or of a wrong type.
         """
         if self.kind == "choice":
-            if value not in self.choices:
-                raise UnknownNameError(self.name, str(value), self.choices)
-            return (self.choices.index(str(value)) + 0.5) / len(self.choices)
+            if not isinstance(value, str) or value not in self.choices:
+                raise UnknownNameError(self.name, f"{value!s:.200}", self.choices)
+            return (self.choices.index(value) + 0.5) / len(self.choices)
         if self.kind == "flag":
             if isinstance(value, (bool, np.bool_)):
                 return 0.75 if value else 0.25
-            raise UsageError(f"{self.name}: expected true or false, got {value!r}")
+            raise UsageError(f"{self.name}: expected true or false, got {value!r:.60}")
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
             unit = f" in {self.unit}" if self.unit else ""
-            raise UsageError(f"{self.name}: expected a number{unit}, got {value!r}")
-        number = (float(value) - self.low) / (self.high - self.low)
+            raise UsageError(f"{self.name}: expected a number{unit}, got {value!r:.60}")
+        try:
+            given = float(value)
+        except OverflowError:  # a whole number of hundreds of digits
+            given = math.inf if value > 0 else -math.inf
+        number = (given - self.low) / (self.high - self.low)
         if self.turns and math.isfinite(number):
             number %= 1.0
         # A bound itself may miss by the rounding of the division.
         if not -1e-9 <= number <= 1 + 1e-9:
             raise UsageError(
-                f"{self.name} = {value:g}{self._of_unit} is outside {self.low:g} to {self.high:g}"
+                f"{self.name} = {given:g}{self._of_unit} is outside {self.low:g} to {self.high:g}"
             )
         return min(max(number, 0.0), 1.0)
 
@@ -157,9 +161,9 @@ class Dimension:
                 "yes": True, "true": True, "1": True, self.choices[1]: True,
             }  # fmt: skip
             if word not in known:
-                raise UsageError(f"{self.name}: expected yes or no, got {word!r}")
+                raise UsageError(f"{self.name}: expected yes or no, got {word!r:.60}")
             return known[word]
         try:
             return float(word)
         except ValueError:
-            raise UsageError(f"{self.name}: expected a number, got {word!r}") from None
+            raise UsageError(f"{self.name}: expected a number, got {word!r:.60}") from None

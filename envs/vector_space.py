@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import reprlib
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import product
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import InvalidCandidateError, UnknownNameError, UsageError, Violation
+from ..core.text import tamed
 from .vector_dimensions import DIGITS, Dimension, Value
 
 __all__ = ["DIGITS", "Dimension", "Value", "Vector", "VectorSpace"]
@@ -89,10 +91,9 @@ class VectorSpace:
 
     def validate(self, candidate: Any) -> Violation | None:
         """Return what is wrong with a candidate, or None."""
-        try:
-            vector = np.asarray(candidate, dtype=np.float64)
-        except (TypeError, ValueError):
-            return Violation("SHAPE", f"a candidate is {self._shape}, got {candidate!r:.60}")
+        vector = _numbers(candidate)
+        if vector is None:
+            return Violation("SHAPE", f"a candidate is {self._shape}, got {_shown(candidate)}")
         if vector.shape != (len(self.names),):
             return Violation("SHAPE", f"a candidate is {self._shape}, got shape {vector.shape}")
         for name, number in zip(self.names, vector.tolist(), strict=True):
@@ -137,7 +138,7 @@ class VectorSpace:
                 place = min(int(number * count), count - 1)
                 number = round((place + 0.5) / count, DIGITS)
             else:
-                number = round(number, DIGITS)
+                number = round(number, DIGITS) + 0.0  # -0.0 is the same place as 0.0
                 if turns and number == 1.0:
                     number = 0.0
             numbers.append(number)
@@ -185,7 +186,7 @@ class VectorSpace:
         if text.lstrip().startswith("["):
             try:
                 return self.from_json(json.loads(text))
-            except json.JSONDecodeError as error:
+            except (ValueError, RecursionError) as error:
                 raise UsageError(f"a candidate is a list of {self._shape}: {error}") from error
         values: dict[str, Any] = {}
         for part in filter(None, (part.strip() for part in text.split(","))):
@@ -224,7 +225,7 @@ class VectorSpace:
         """Return the canonical numbers; of an invalid candidate its own, null for no number."""
         if self.validate(candidate) is None:
             return [float(number) for number in self.canonical(candidate)]
-        raw = np.asarray(candidate, dtype=np.float64).reshape(-1).tolist()
+        raw = _readable(candidate).reshape(-1).tolist()
         return [number if math.isfinite(number) else None for number in raw]
 
     def from_json(self, value: Any) -> Vector:
@@ -233,12 +234,10 @@ class VectorSpace:
         Raises:
             UsageError: When it is no list of numbers.
         """
-        try:
-            return _frozen([math.nan if number is None else number for number in value])
-        except (TypeError, ValueError) as error:
-            raise UsageError(
-                f"a candidate is a list of {self._shape}, got {value!r:.60}"
-            ) from error
+        vector = _numbers(value) if isinstance(value, (list, tuple, np.ndarray)) else None
+        if vector is None:
+            raise UsageError(f"a candidate is a list of {self._shape}, got {_shown(value)}")
+        return _frozen(vector)
 
     # -- features and actions -----------------------------------------------------------------
 
@@ -264,11 +263,13 @@ class VectorSpace:
         """Return the candidate as float32."""
         # Canonical first: rounding to float32 could move a number across the edge of its bin.
         valid = self.validate(candidate) is None
-        return np.array(self.canonical(candidate) if valid else candidate, dtype=np.float32)
+        numbers = self.canonical(candidate) if valid else _readable(candidate)
+        with np.errstate(over="ignore"):  # what is too large is outside the box either way
+            return np.array(numbers, dtype=np.float32)
 
     def decode(self, action: npt.NDArray[Any]) -> Vector:
-        """Return the candidate that an action stands for."""
-        return _frozen(action)
+        """Return the candidate that an action stands for; an empty one if it holds no numbers."""
+        return _frozen(_readable(action))
 
     def action_space(self, num_envs: int | None = None) -> gym.Space[Any]:
         """Return the flat (or batched) Box of actions; all of it is valid."""
@@ -317,6 +318,33 @@ class VectorSpace:
         return self.canonical(new)
 
 
+def _numbers(given: Any) -> Vector | None:
+    """Return what somebody gave as numbers, None for no number; None where it is something else.
+
+    Text, complex numbers and dates are no numbers, though numpy would make some of them.
+    """
+    try:
+        raw = np.asarray(given)
+        if raw.dtype == object:
+            plain = (int, float, np.number, np.bool_)
+            if not all(one is None or isinstance(one, plain) for one in raw.flat):
+                return None
+        elif raw.dtype.kind not in "biuf":
+            return None
+        return np.asarray(raw, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None
+
+
+def _readable(given: Any) -> Vector:
+    numbers = _numbers(given)
+    return np.empty(0) if numbers is None else numbers
+
+
+def _shown(given: Any) -> str:
+    return tamed(reprlib.repr(given), 60)
+
+
 def _frozen(numbers: Any) -> Vector:
     vector = np.array(numbers, dtype=np.float64)
     vector.setflags(write=False)
@@ -329,6 +357,7 @@ def _reflected(number: float) -> float:
 
 
 def _text(candidate: Any) -> str:
-    numbers = np.asarray(candidate).reshape(-1).tolist()
-    words = [f"{n:g}" if isinstance(n, (int, float)) else str(n) for n in numbers[:12]]
-    return ",".join(words)[:120]
+    numbers = _numbers(candidate)
+    if numbers is None:
+        return _shown(candidate)
+    return ",".join(f"{n:g}" for n in numbers.reshape(-1)[:12].tolist())[:120]

@@ -239,3 +239,74 @@ def test_unknown_names_are_refused() -> None:
         SPACE.candidate(standing=1)
     with pytest.raises(UsageError, match="x: expected a number in m, got True"):
         SPACE.candidate(x=True)
+
+
+def test_a_zero_with_a_sign_is_the_same_place() -> None:
+    for place in range(5):
+        one, other = np.full(5, 0.1), np.full(5, 0.1)
+        one[place], other[place] = 0.0, -0.0
+        assert SPACE.key(one) == SPACE.key(other)
+        assert SPACE.canonical(one).tobytes() == SPACE.canonical(other).tobytes()
+        assert json.dumps(SPACE.to_json(one)) == json.dumps(SPACE.to_json(other))
+
+
+DEEP: list[Any] = []
+for _ in range(3000):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        ["0.1"] * 5,
+        [0.1, 0.1, 0.1, 0.1, "0.1"],
+        np.full(5, 0.1 + 0.2j),
+        np.zeros(5, "M8[D]"),
+        np.array([object()] * 5, object),
+        [10**400, 0, 0, 0, 0],
+        [[1], [1, 2]],
+        {"x": 1},
+        {1, 2},
+        b"12345",
+        DEEP,
+    ],
+)
+def test_what_holds_no_numbers_is_an_invalid_candidate_and_no_crash(raw: Any) -> None:
+    violation = SPACE.validate(raw)
+    assert violation is not None
+    assert violation.rule == "SHAPE"
+    assert len(violation.text) < 200
+    assert SPACE.key(raw).startswith("invalid ")
+    assert SPACE.to_json(raw) == []
+    for again in (SPACE.decode(raw), SPACE.encode(raw)):
+        assert SPACE.validate(again) is not None
+    for told in (SPACE.check, SPACE.from_json):
+        with pytest.raises(UsageError) as caught:
+            told(raw)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "[" + "9" * 400 + ", 0, 0, 0, 0]",
+        "[" + "9" * 5000 + "]",
+        '["0.1", 0, 0, 0, 0]',
+        "standing=" + "y" * 5000,
+        "x=" + "y" * 5000,
+    ],
+)
+def test_huge_and_odd_words_are_told_in_a_short_line(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        SPACE.check(SPACE.parse(text))
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"x": 10**400}, {"x": -(10**400)}, {"object": np.array([1, 2])}, {"object": ["spoon"]}],
+)
+def test_values_of_wrong_types_are_told(values: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        SPACE.candidate(**{"object": "spoon", "x": -0.3, "y": 0.1, "standing": True, **values})
