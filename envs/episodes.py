@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,10 @@ DIGEST = "digest"
 """Entry of a record's scene that is the same for two episodes in which all happened alike."""
 
 CRASHED = "the worker process died twice in this episode (a crash of the engine or of the policy)"
+
+
+JUDGED = (Outcome.PASS, Outcome.FAIL)
+"""Outcomes of an episode that came to its end; a note then tells of what went wrong beside it."""
 
 
 class Player:
@@ -42,15 +47,18 @@ class Player:
         played = self._domain.run_episode(
             self._world, self._policy, candidate, index, run_seed=run_seed
         )
-        if played[0].trial.outcome is Outcome.ERROR:
+        trial = played[0].trial
+        if trial.outcome is Outcome.ERROR or (trial.note and trial.outcome in JUDGED):
             self.close()  # nobody knows in which state it is
         return played
 
     def close(self) -> None:
         """Free the world; the next trial makes another."""
-        if self._world is not None:
-            self._world.close()
-            self._world = None
+        world, self._world = self._world, None
+        if world is not None:
+            # An engine that broke down may break down again here; what was played is done.
+            with contextlib.suppress(Exception):
+                world.close()
 
 
 def episode_executor(

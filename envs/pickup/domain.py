@@ -24,6 +24,7 @@ from ...core import (
 )
 from ...core.seeding import trial_sequence
 from ...core.text import tamed
+from ...models.replies import fault
 from ..data_files import data_identity
 from ..episodes import DIGEST
 from .episode import LONGEST_NOTE, Episode, rounded, run_episode, with_frames
@@ -82,7 +83,7 @@ class PickUpDomain:
         time_limit: float | None = None,
         simpler_python: str | None = None,
     ) -> None:
-        self.world = world
+        self.world = _text("world", world)
         self.factors = _names("factors", factors)
         self.objects = None if objects is None else _names("objects", objects)
         self.max_steps = _whole("max_steps", max_steps)
@@ -90,7 +91,9 @@ class PickUpDomain:
         self.keep_frames = _one_of("keep_frames", keep_frames, get_args(Keep))
         self.success = _one_of("success", success, get_args(Success))
         self.time_limit = _seconds(time_limit)
-        self.simpler_python = simpler_python
+        self.simpler_python = (
+            None if simpler_python is None else _text("simpler_python", simpler_python)
+        )
         self.space = pickup_space(self.factors, self.objects)
 
     def identity(self) -> dict[str, Any]:
@@ -146,7 +149,7 @@ class PickUpDomain:
         record: dict[str, Any] = {**scene.record(), "world": world.name}
         try:
             check_scene(scene)
-            _seed(policy, run_seed, key, index)
+            seeds = trial_sequence(run_seed, key, index, Stream.MODEL)
             episode = run_episode(
                 world,
                 policy,
@@ -154,16 +157,17 @@ class PickUpDomain:
                 max_steps=self.max_steps,
                 frames=self._frames(world),
                 time_limit=self.time_limit,
+                seed=int(seeds.generate_state(1)[0]),
             )
-            success = self._succeeded(episode)
-            picture = self._strip(world, episode, success)
         except SceneError as error:
             return self._without(key, index, Outcome.INVALID_SCENE, str(error), record, clock)
         except (KeyboardInterrupt, ModelFault, MissingDependencyError, UnaskedError):
             raise
-        except Exception as error:  # the engine's own fault is one trial's, not the run's
-            note = f"the world: {type(error).__name__}: {error}"
+        except BaseException as error:  # the engine's own fault is one trial's, not the run's
+            note = f"the world: {fault(error)}"
             return self._without(key, index, Outcome.ERROR, note, record, clock)
+        success = self._succeeded(episode)
+        picture, untold = self._strip(world, episode, success)
         outcome = episode.error or (Outcome.PASS if success else Outcome.FAIL)
         reason = episode.reason if outcome is Outcome.FAIL else None
         record["episode"] = episode.record(success)
@@ -177,7 +181,7 @@ class PickUpDomain:
             rule=RULE if episode.error is None else None,
             direction=reason,
             picture=None if picture is None else picture.sha256,
-            note=episode.note,
+            note=episode.note or untold,
         )
         total = time.perf_counter() - clock
         return TrialRecord(
@@ -210,11 +214,21 @@ class PickUpDomain:
         stride = max(1, math.ceil(self.max_steps / (FRAMES - 1)))
         return (*range(0, self.max_steps, stride), self.max_steps)
 
-    def _strip(self, world: World, episode: Episode, success: bool) -> Picture | None:
+    def _strip(self, world: World, episode: Episode, success: bool) -> tuple[Picture | None, str]:
+        """Return the strip of an episode that is to have one, or why it has none.
+
+        An episode that was judged stays judged: were it an error, failures alone would be lost,
+        since passes need no pictures.
+        """
         wanted = self.keep_frames == "all" or (self.keep_frames == "failures" and not success)
         if not wanted or (episode.error is not None and self.keep_frames != "all"):
-            return None
-        return strip(with_frames(world, episode, FRAMES))
+            return None, ""
+        try:
+            return strip(with_frames(world, episode, FRAMES)), ""
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return None, tamed(f"no pictures: {fault(error)}", LONGEST_NOTE)
 
     @staticmethod
     def _without(
@@ -235,13 +249,6 @@ def _digest(episode: Episode) -> str:
 _PACKAGES = {"mujoco": "mujoco", "maniskill": "mani-skill"}
 
 
-def _seed(policy: Policy, run_seed: int, key: str, index: int) -> None:
-    """Give a policy that draws at random the trial's own seed."""
-    seed = getattr(policy, "seed", None)
-    if callable(seed):
-        seed(int(trial_sequence(run_seed, key, index, Stream.MODEL).generate_state(1)[0]))
-
-
 def _version(package: str) -> str:
     from importlib.metadata import PackageNotFoundError, version
 
@@ -258,32 +265,44 @@ def _names(option: str, given: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(name).strip() for name in names if str(name).strip()))
 
 
+def _text(option: str, given: object) -> str:
+    if not isinstance(given, str) or "\0" in given:
+        raise UsageError(f"{option}: expected text, got {given!r:.60}")
+    return given
+
+
 def _whole(option: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10_000:
-        raise UsageError(f"{option}: expected a whole number from 1 to 10000, got {value!r}")
+        raise UsageError(f"{option}: expected a whole number from 1 to 10000, got {value!r:.60}")
     return value
 
 
 def _size(given: Any) -> tuple[int, int]:
     text = given.lower().replace("x", ",").split(",") if isinstance(given, str) else given
     try:
-        width, height = (int(number) for number in text)
+        width, height = (_side(number) for number in text)
     except (TypeError, ValueError):
         raise UsageError(f"picture: expected width and height, got {given!r:.60}") from None
     if not (16 <= width <= 4096 and 16 <= height <= 4096):
-        raise UsageError(f"picture: expected sides of 16 to 4096 pixels, got {width} x {height}")
+        raise UsageError(f"picture: expected sides of 16 to 4096 pixels, got {given!r:.60}")
     return width, height
 
 
+def _side(number: object) -> int:
+    if isinstance(number, bool) or not isinstance(number, (int, str)):
+        raise TypeError
+    return int(number)
+
+
 def _one_of(option: str, value: Any, known: Sequence[str]) -> Any:
-    if value not in known:
-        raise UnknownNameError(option, str(value), known)
+    if not isinstance(value, str) or value not in known:
+        raise UnknownNameError(option, f"{value!s:.200}", known)
     return value
 
 
 def _seconds(value: Any) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise UsageError(f"time_limit: expected seconds above 0, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= 1e9:
+        raise UsageError(f"time_limit: expected seconds above 0, got {value!r:.60}")
     return float(value)

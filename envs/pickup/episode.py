@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...core import (
+    EnvironmentFault,
     MissingDependencyError,
     ModelFault,
     Outcome,
@@ -22,6 +23,7 @@ from ...core import (
     UnaskedError,
 )
 from ...core.text import tamed
+from ...models.replies import fault
 from .objects import objects
 from .reasons import Moments, Reason, reason_of
 from .scene import PickUpScene
@@ -132,12 +134,14 @@ def run_episode(
     max_steps: int = 80,
     frames: Collection[int] = (),
     time_limit: float | None = None,
+    seed: int | None = None,
 ) -> Episode:
     """Put a policy into a scene until its steps run out.
 
     The episode goes on after a success, so that a later drop is seen. A policy that raises, or
     gives what is no chunk of actions, ends it with the error ``error``; one that takes longer than
-    its limit, or raises `TimeoutError`, with ``timeout``.
+    its limit, or raises `TimeoutError`, with ``timeout``. So does an engine that fails or loses
+    count of where things are, always with ``error``: nothing can be said of the policy then.
 
     Args:
         world: The engine.
@@ -146,30 +150,52 @@ def run_episode(
         max_steps: Actions at most.
         frames: Steps at which a picture for people is taken.
         time_limit: Seconds that the policy may take for the whole episode.
+        seed: Given to a policy that draws at random, before it is reset.
 
     Raises:
         SceneError: The scene cannot be set up.
         ModelFault: The policy cannot be asked at all.
     """
-    state = world.start(scene)
+    process = os.getpid()
+    try:
+        return _played(world, policy, scene, max_steps, frames, time_limit, seed)
+    finally:
+        if os.getpid() != process:
+            os._exit(1)  # a child that the policy forked: one process alone goes on with the run
+
+
+def _played(
+    world: World,
+    policy: Policy,
+    scene: PickUpScene,
+    max_steps: int,
+    frames: Collection[int],
+    time_limit: float | None,
+    seed: int | None,
+) -> Episode:
+    state = checked_state(world.start(scene))
     states = [state]
     actions: list[F32] = []
     shown: dict[int, Picture] = {}
     error: Outcome | None = None
     note, seconds = "", 0.0
-    process, whose = os.getpid(), "world"
+    whose = "world"
     try:
         if 0 in frames:
             shown[0] = world.picture()
         clock, whose = time.perf_counter(), "policy"
         try:
+            draws = getattr(policy, "seed", None)
+            if seed is not None and callable(draws):
+                draws(seed)
             policy.reset(scene.instruction)
+            privileged = bool(getattr(policy, "privileged", False))
         finally:
             seconds += time.perf_counter() - clock
         while len(actions) < max_steps:
             whose = "world"
             observation = dict(world.observe())
-            if getattr(policy, "privileged", False):
+            if privileged:
                 observation["world"] = state
             clock, whose = time.perf_counter(), "policy"
             try:
@@ -182,34 +208,38 @@ def run_episode(
                 )
             whose = "world"
             for action in chunk[: max_steps - len(actions)]:
-                state = world.step(action.copy())
+                state = checked_state(world.step(action.copy()))
                 states.append(state)
                 actions.append(action)
                 if len(actions) in frames:
                     shown[len(actions)] = world.picture()
     except (KeyboardInterrupt, ModelFault, MissingDependencyError, UnaskedError):
         raise
-    except TimeoutError as late:
-        error, note = Outcome.TIMEOUT, tamed(str(late) or "the policy timed out", LONGEST_NOTE)
-    except BaseException as fault:  # a policy that calls sys.exit() must not end the run
-        error = Outcome.ERROR
-        note = tamed(f"the {whose}: {type(fault).__name__}: {fault}", LONGEST_NOTE)
-    if os.getpid() != process:
-        os._exit(1)  # a child that the policy forked: one process alone goes on with the run
+    except BaseException as raised:  # a policy that calls sys.exit() must not end the run
+        late = isinstance(raised, TimeoutError) and whose == "policy"
+        error = Outcome.TIMEOUT if late else Outcome.ERROR
+        kind, _, text = fault(raised).partition(": ")
+        said = text or "the policy timed out" if late else f"the {whose}: {kind}: {text}"
+        note = tamed(said.removesuffix(": "), LONGEST_NOTE)
     carried = np.array(actions, np.float32).reshape(-1, ACTION_SIZE)
     return Episode(scene, tuple(states), carried, error, note, seconds, shown)
 
 
 def checked_chunk(given: Any) -> F32:
-    """Return a policy's chunk of actions, `k x 7`; one action alone is a chunk of one.
+    """Return a policy's chunk of actions, `k x 7`, as a copy; one action alone is a chunk of one.
 
     Raises:
         ValueError: It is not that, or holds what is no finite number.
     """
     try:
-        chunk = np.asarray(given, dtype=np.float32)
+        raw = np.asarray(given)
     except (TypeError, ValueError):
-        raise ValueError(f"its actions are {type(given).__name__}, not k x 7 numbers") from None
+        raise ValueError(_no_numbers(given)) from None
+    if raw.dtype.kind not in "iuf":  # numpy would make numbers of text, dates and flags too
+        raise ValueError(_no_numbers(given))
+    with np.errstate(over="ignore"):  # what is too large is not finite then
+        # A copy, since a policy may use its buffer again for the next chunk.
+        chunk = np.array(raw, dtype=np.float32)
     if chunk.shape == (ACTION_SIZE,):
         chunk = chunk[None]
     if chunk.ndim != 2 or chunk.shape[1] != ACTION_SIZE:
@@ -221,6 +251,25 @@ def checked_chunk(given: Any) -> F32:
     return chunk
 
 
+def _no_numbers(given: object) -> str:
+    return f"its actions are {type(given).__name__}, not k x 7 numbers"
+
+
+def checked_state(state: State) -> State:
+    """Return a state of an engine.
+
+    Raises:
+        EnvironmentFault: A number of it is not finite: nothing that follows could be judged.
+    """
+    numbers = (
+        *state.object, *state.turn, *state.gripper, *state.turn_of_gripper, state.opening,
+        state.raised,
+    )  # fmt: skip
+    if not all(map(math.isfinite, numbers)):
+        raise EnvironmentFault("the engine lost count of where things are: the episode is void")
+    return state
+
+
 def with_frames(world: World, episode: Episode, most: int = 6) -> Episode:
     """Return an episode with pictures of its telling moments.
 
@@ -230,15 +279,20 @@ def with_frames(world: World, episode: Episode, most: int = 6) -> Episode:
         world: The engine.
         episode: What happened.
         most: Pictures at most.
+
+    Raises:
+        EnvironmentFault: The world did something else this time.
     """
     if not world.deterministic or episode.frames:
         return episode
     steps = telling_steps(episode, most)
     shown: dict[int, Picture] = {}
-    world.start(episode.scene)
+    state = world.start(episode.scene)
     for step in range(steps[-1] + 1):
         if step:
-            world.step(episode.actions[step - 1].copy())
+            state = world.step(episode.actions[step - 1].copy())
+        if state != episode.states[step]:
+            raise EnvironmentFault("the engine did something else when it was to do it again")
         if step in steps:
             shown[step] = world.picture()
     return replace(episode, frames=shown)

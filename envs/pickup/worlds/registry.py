@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
-from ....core import Policy, Registry, UsageError
+from ....core import Policy, Registry, UsageError, VLMFailError
+from ....core.text import tamed
+from ....models.replies import fault
 from .world import World
 
 SIMPLER = "simpler"
@@ -23,6 +25,9 @@ WORLDS = Registry(
 """The engines; other packages add theirs by an entry point in ``vlmfail.pickup_worlds``."""
 
 
+_PARTS = ("name", "deterministic", "start", "observe", "step", "picture", "close")
+
+
 def make_world(
     name: str, picture_size: tuple[int, int] | None, simpler_python: str | None = None
 ) -> World:
@@ -35,17 +40,31 @@ def make_world(
 
     Raises:
         UnknownNameError: There is none of that name.
-        UsageError: It is no class, or the interpreter is missing or is given to another engine.
+        UsageError: It is no class, or not one of an engine, or making it fails; or the interpreter
+            is missing or is given to another engine.
         MissingDependencyError: Its package is not installed.
     """
     made = WORLDS.load(name)
     if not callable(made):
         raise UsageError(f"world {name!r}: expected a class, got {type(made).__name__}")
+    options: dict[str, Any] = {"picture_size": picture_size}
     if name == SIMPLER:
-        return cast(World, made(picture_size=picture_size, simpler_python=simpler_python))
-    if simpler_python is not None:
+        options["simpler_python"] = simpler_python
+    elif simpler_python is not None:
         raise UsageError(f"simpler_python: world {name!r} does not run SimplerEnv")
-    return cast(World, made(picture_size=picture_size))
+    try:
+        world = made(**options)
+    except VLMFailError:
+        raise
+    except Exception as error:
+        said = tamed(fault(error), 300)
+        raise UsageError(f"world {name!r}: making it failed: {said}") from error
+    lacking = [part for part in _PARTS if not hasattr(world, part)]
+    if lacking:
+        raise UsageError(
+            f"world {name!r}: it lacks {', '.join(lacking)}; see vlmfail.envs.pickup.worlds.world"
+        )
+    return cast(World, world)
 
 
 def looks(policy: Policy) -> bool:

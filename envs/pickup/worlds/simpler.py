@@ -10,6 +10,7 @@ import numpy as np
 from PIL import Image
 
 from ....core import EnvironmentFault, Picture, SceneError, UnknownNameError, UsageError
+from ....models.replies import fault
 from ..objects import objects
 from ..scene import ROBOT, TABLE_TOP, CameraOffset, PickUpScene, Pose
 from .placing import is_over_table, put_down_turn
@@ -179,7 +180,9 @@ class SimplerWorld:
         except Died:
             self._process, self.scene = None, None
             raise
-        width, height = int(found["width"]), int(found["height"])
+        width, height = found.get("width"), found.get("height")
+        if type(width) is not int or type(height) is not int:
+            raise EnvironmentFault("SimplerEnv: its picture has no size")
         if width < 1 or height < 1 or len(pixels) != width * height * 3:
             raise EnvironmentFault(f"SimplerEnv: {len(pixels)} bytes are no {width} x {height}")
         return Image.frombytes("RGB", (width, height), pixels)
@@ -193,24 +196,59 @@ class SimplerWorld:
         return OPENING * (1.0 - min(1.0, max(0.0, float(self._last["closed"]))))
 
     def _state(self, found: Mapping[str, Any], scene: PickUpScene) -> State:
-        self._last = found
         names = {one.simpler_id: one.id for one in objects().objects}
-        thing = np.array(found["object"], np.float64)
-        tool = np.array(found["gripper"], np.float64)
-        if thing.shape != (7,) or tool.shape != (7,) or not np.isfinite([*thing, *tool]).all():
-            raise EnvironmentFault("SimplerEnv: its poses are no finite numbers")
+        try:
+            thing, tool = _pose(found, "object"), _pose(found, "gripper")
+            _pose(found, "base")
+            raised, _ = _number(found, "raised"), _number(found, "closed")
+            grasped, success = (_flag(found, name) for name in ("grasped", "success"))
+            touching, held = [str(name) for name in _list(found, "touching")], str(found["held"])
+            also_raised = [str(name) for name in _list(found, "also_raised")]
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            # The process is no more to be trusted than its answers.
+            self.close()
+            raise EnvironmentFault(f"SimplerEnv: its state is none ({fault(error)})") from None
+        self._last = found
         return State(
             object=_triple(thing),
             turn=_quad(upright(product(thing[3:], _rest_turn(scene.target.object)))),
             gripper=_triple(tool),
             turn_of_gripper=_quad(upright(tool[3:])),
             opening=self._opening(),
-            raised=float(found["raised"]),
-            grasped=bool(found["grasped"]),
-            touching=frozenset(names.get(str(name), str(name)) for name in found["touching"]),
-            held=names.get(str(found["held"]), str(found["held"])),
-            success=bool(found["success"]),
+            also_raised=frozenset(names.get(name, name) for name in also_raised),
+            raised=raised,
+            grasped=grasped,
+            touching=frozenset(names.get(name, name) for name in touching),
+            held=names.get(held, held),
+            success=success,
         )
+
+
+def _pose(found: Mapping[str, Any], name: str) -> F64:
+    pose = np.array([float(number) for number in _list(found, name)], np.float64)
+    if pose.shape != (7,) or not np.isfinite(pose).all() or not 0.5 < pose[3:] @ pose[3:] < 2.0:
+        raise ValueError(f"{name} is no pose of finite numbers")
+    return pose
+
+
+def _list(found: Mapping[str, Any], name: str) -> list[Any]:
+    if not isinstance(found[name], list):
+        raise TypeError(f"{name} is no list")
+    return list(found[name])
+
+
+def _number(found: Mapping[str, Any], name: str) -> float:
+    number = float(found[name])
+    if not math.isfinite(number):
+        raise ValueError(f"{name} is no finite number")
+    return number
+
+
+def _flag(found: Mapping[str, Any], name: str) -> bool:
+    flag = found[name]
+    if not isinstance(flag, bool):  # "false" would be true
+        raise TypeError(f"{name} is neither true nor false")
+    return flag
 
 
 def quaternion(pose: Pose) -> tuple[float, float, float, float]:

@@ -97,6 +97,8 @@ class SimplerProcess:
             Died: The process is no more.
         """
         end = time.monotonic() + self._seconds.get(do, SECONDS["step"])
+        if self._left or self._has_more():  # it would be taken for the answer to this request
+            raise self._dead(do, "spoke nonsense, unasked")
         if do == "start" and self._log.seek(0, os.SEEK_END) > _LONGEST_LOG:
             # The process writes on from here: it shares the file's position.
             self._log.seek(0)
@@ -110,12 +112,13 @@ class SimplerProcess:
         (length,) = struct.unpack(">I", self._read(4, do, end))
         if length > LONGEST_HEADER:
             raise self._dead(do, "spoke nonsense")
+        body = self._read(length, do, end)
         try:
-            reply = json.loads(self._read(length, do, end))
-            count = int(reply.get("bytes", 0))
-        except (ValueError, TypeError, AttributeError):
+            reply = json.loads(body)
+        except (ValueError, RecursionError):
             raise self._dead(do, "spoke nonsense") from None
-        if not 0 <= count <= LONGEST_PICTURE:
+        count = reply.get("bytes", 0) if isinstance(reply, dict) else -1
+        if type(count) is not int or not 0 <= count <= LONGEST_PICTURE:
             raise self._dead(do, "spoke nonsense")
         picture = self._read(count, do, end)
         if reply.get("ok") is not True:
@@ -138,6 +141,15 @@ class SimplerProcess:
             self._process.wait()
         self._from.close()
         self._log.close()
+
+    def _has_more(self) -> bool:
+        """Whether it has written something; an end that it has come to is found by reading."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._from, selectors.EVENT_READ)
+            if not selector.select(0):
+                return False
+        self._left = os.read(self._from.fileno(), 1 << 16)
+        return bool(self._left)
 
     def _read(self, count: int, do: str, end: float) -> bytes:
         with selectors.DefaultSelector() as selector:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import struct
 import sys
 import time
 from pathlib import Path
@@ -186,7 +187,7 @@ def test_distances_are_to_the_axis_that_is_long_in_simpler_env(thing, standing, 
         "gripper": [x + off[0], y + off[1], z + off[2], 0.0, 1.0, 0.0, 0.0],
         "base": [0.35, 0.2, 0.079, 0.0, 0.0, 0.0, 1.0],
         "closed": 0.0, "raised": 0.0, "grasped": False, "held": "", "touching": [],
-        "success": False,
+        "also_raised": [], "success": False,
     }  # fmt: skip
     state = world._state(found, placed)
     assert distance(state, objects().of(thing)) == pytest.approx(far, abs=1e-6)
@@ -202,11 +203,22 @@ def test_the_thick_end_of_a_model_is_that_of_ours():
             "gripper": [0.0, 0.2, 1.0, 0.0, 1.0, 0.0, 0.0],
             "base": [0.35, 0.2, 0.079, 0.0, 0.0, 0.0, 1.0],
             "closed": 0.0, "raised": 0.0, "grasped": False, "held": "", "touching": [],
-            "success": False,
+            "also_raised": [], "success": False,
         }  # fmt: skip
         axes = matrix(world._state(found, scene(thing)).turn)
         assert axes[:, 2] == pytest.approx(end, abs=1e-9)
         assert axes[:, 1] == pytest.approx((0, 0, 1), abs=1e-9), "the narrow side is up"
+
+
+def test_another_object_that_is_raised_is_told(make):
+    world = make()
+    others = (Pose("redbull_can", -0.28, 0.17, True, 0.0), Pose("spoon", -0.1, 0.3, False, 0.0))
+    world.start(scene("sponge", x=-0.4, y=0.3, distractors=others))
+    down, close = action(x=0.09, y=0.015, z=-0.1), action(gripper=-1.0)
+    states = [world.step(row) for row in (down, down, close, action(z=0.005, gripper=-1.0))]
+    assert states[-1].held == "redbull_can"
+    assert states[-1].also_raised == frozenset(), "half a centimetre"
+    assert world.step(action(z=0.01, gripper=-1.0)).also_raised == {"redbull_can"}
 
 
 def test_the_gripper_is_absolute_here_and_relative_there(make, python):
@@ -289,14 +301,59 @@ def test_interpreters_without_simpler_env(tmp_path, python, monkeypatch):
 
 
 def test_what_speaks_nonsense_is_no_worker(tmp_path):
-    for said in ("Hello, this is no protocol at all", '\\0\\0\\0\\5"hey"'):
+    endless = '{"ok":true,"bytes":Infinity}'
+    deep = "[" * 200_000
+    headers = ('"hey"', "null", "[]", endless, '{"ok":true,"bytes":1.5}', '{"ok":true,"bytes":-1}')
+    framed = [f"{framing(len(header))}{header}" for header in (*headers, deep)]
+    for said in ("Hello, this is no protocol at all", *framed):
         script = tmp_path / "python"
-        script.write_text(f"#!/bin/sh\nprintf '{said}'\ncat > /dev/null\n")
+        (tmp_path / "said").write_bytes(said.encode("latin-1"))
+        script.write_text(
+            f"#!/bin/sh\nhead -c 4 > /dev/null\ncat {tmp_path}/said\ncat > /dev/null\n"
+        )
         script.chmod(0o755)
         process = SimplerProcess(str(script), QUICK)
         with pytest.raises(EnvironmentFault, match="spoke nonsense"):
             process.ask("make")
         process.close()
+
+
+def framing(length):
+    return struct.pack(">I", length).decode("latin-1")
+
+
+def test_what_was_said_unasked_answers_no_later_request(tmp_path):
+    script = tmp_path / "python"
+    reply = '{"ok":true}'
+    (tmp_path / "said").write_bytes(2 * (framing(len(reply)) + reply).encode("latin-1"))
+    script.write_text(f"#!/bin/sh\ncat {tmp_path}/said\ncat > /dev/null\n")
+    script.chmod(0o755)
+    process = SimplerProcess(str(script), QUICK)
+    try:
+        process.ask("make")
+    except EnvironmentFault:
+        return  # it spoke before it was asked at all
+    with pytest.raises(EnvironmentFault, match="spoke nonsense, unasked"):
+        process.ask("step")
+
+
+def test_a_state_that_is_none_voids_the_episode(make, monkeypatch):
+    world = make()
+    world.start(scene())
+    good = world._last
+    for wrong in (
+        {"success": "false"}, {"success": 1}, {"grasped": None}, {"raised": math.nan},
+        {"raised": "up"}, {"closed": math.inf}, {"object": [0.0] * 7}, {"object": [math.nan] * 7},
+        {"object": "here"}, {"gripper": [1.0] * 6}, {"base": None}, {"touching": "table"},
+        {"touching": 3},
+    ):  # fmt: skip
+        with monkeypatch.context() as patch:
+            patch.setattr(world, "_ask", lambda do, wrong=wrong, **fields: {**good, **wrong})
+            with pytest.raises(EnvironmentFault, match="its state is none"):
+                world.start(scene())
+        with pytest.raises(UsageError, match=r"call start\(\) first"):
+            world.step(action())
+    assert world.start(scene()).grasped is False, "with a new process"
 
 
 @pytest.mark.parametrize(
