@@ -82,6 +82,13 @@ def _study(args: argparse.Namespace) -> Study:
             _parser().error(f"--{name}: at least 1")
     if not all(1 <= bins <= 1000 for bins in args.grid):
         _parser().error("--grid: from 1 to 1000 bins along x and y")
+    try:
+        args.out.lstat()
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        pass  # to be made, or refused when it is to be written
+    except (OSError, ValueError) as error:  # a name that no folder can have
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"--out: {str(args.out)!r:.120} can be no folder ({why})") from error
     names = [*searcher_names(), *SPECS]
     for name in args.searchers:
         if name not in names and ":" not in name:
@@ -120,7 +127,7 @@ def _env_args(items: Sequence[str]) -> dict[str, Any]:
             raise UsageError(f"--env-arg: {name} is none of the world's options")
         try:
             given[name] = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             given[name] = text
     return given
 

@@ -6,6 +6,9 @@ import inspect
 from typing import Any
 
 from ...core import Policy, Registry, UsageError, VLMFailError
+from ...core.text import tamed
+from ..replies import fault
+from ..specs import LONGEST_SPEC
 
 POLICIES = Registry(
     "policy",
@@ -23,6 +26,9 @@ POLICY_PREFIXES = Registry(
 )
 """Prefixes of spec strings ``prefix:REST``, each with a function from REST to a policy; other
 packages add theirs by an entry point in ``vlmfail.policy_prefixes``."""
+
+LONGEST_TEXT = 300
+"""Characters kept of what a policy's own code says."""
 
 EXPECTED = (
     "expected a class (called without arguments) or an object with reset(instruction) and "
@@ -61,6 +67,10 @@ def make_policy(spec: str | Policy) -> Policy:
     return _as_policy(POLICIES.load(spec), spec)
 
 
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= LONGEST_SPEC and name.isprintable()
+
+
 def what_there_is() -> str:
     """Return the policies that can be named, in words."""
     names = [*POLICIES.names(), *(f"{name}:..." for name in POLICY_PREFIXES.names())]
@@ -78,6 +88,16 @@ def _is_vlm(spec: str) -> bool:
 
 
 def _as_policy(found: Any, spec: str) -> Policy:
+    try:
+        return _made(found, spec)
+    except (VLMFailError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # whatever a class of somebody's does, sys.exit() too
+        said = tamed(fault(error), LONGEST_TEXT)
+        raise UsageError(f"policy {spec!r}: making it failed: {said}") from error
+
+
+def _made(found: Any, spec: str) -> Policy:
     acts = callable(getattr(found, "act", None)) and callable(getattr(found, "reset", None))
     if not acts and callable(getattr(found, "answer", None)):
         raise UsageError(f"{spec!r} answers questions and does not act: {what_there_is()}")
@@ -94,18 +114,13 @@ def _as_policy(found: Any, spec: str) -> Policy:
             ) from error
         except ValueError:
             pass  # a class whose signature Python does not know: calling it will tell
-        try:
-            found = found()
-        except VLMFailError:
-            raise
-        except Exception as error:
-            raise UsageError(
-                f"policy {spec!r}: making it failed: {type(error).__name__}: {error}"
-            ) from error
-    if not isinstance(getattr(found, "name", None), str):
+        found = found()
+    if not _is_name(getattr(found, "name", None)):
         try:
             found.name = spec
-        except AttributeError as error:
-            raise UsageError(f"policy {spec!r}: it has no `name` and none can be set") from error
+        except (AttributeError, TypeError) as error:
+            raise UsageError(
+                f"policy {spec!r}: it has no `name` of one short line and none can be set"
+            ) from error
     policy: Policy = found
     return policy

@@ -113,10 +113,13 @@ class Conventions:
         if given is None:
             raise ValueError("the server's reply holds no actions")
         try:
-            with np.errstate(over="ignore"):  # what is too large is not finite then
-                rows = np.array(given, np.float32, ndmin=2)
+            plain = np.asarray(given)
         except (TypeError, ValueError):
             raise ValueError("the server's actions are no numbers") from None
+        if plain.dtype.kind not in "iuf":  # numpy would make numbers of text and dates too
+            raise ValueError("the server's actions are no numbers")
+        with np.errstate(over="ignore"):  # what is too large is not finite then
+            rows = np.array(plain, np.float32, ndmin=2)
         if rows.ndim != 2 or rows.shape[1] != SIZE or not 1 <= len(rows) <= LONGEST_CHUNK:
             raise ValueError(
                 f"the server's actions have shape {np.shape(given)}, expected {SIZE} or k x {SIZE} "

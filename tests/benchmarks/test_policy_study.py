@@ -392,6 +392,8 @@ def test_a_killed_study_goes_on(tmp_path: Path) -> None:
         (["--env-arg", "world"], "expected KEY=VALUE"),
         (["--env-arg", "budget=3"], "none of the world's options"),
         (["--env-arg", "gravity=3"], "gravity"),
+        (["--env-arg", "picture=" + "[" * 100_000], "picture: expected width and height"),
+        (["--env-arg", "time_limit=Infinity"], "time_limit"),
         (["--searchers", "no_such_module:Name"], "no_such_module"),
     ],
 )
@@ -413,6 +415,9 @@ def test_a_report_of_nothing_is_a_mistake(
     assert main(words(tmp_path / "typo", "--report-only")) == 2
     assert "holds no run" in capsys.readouterr().err
     assert not (tmp_path / "typo").exists()
+    for name in ("n" * 300, "n\0"):
+        assert main(["--out", name, "--searchers", "random"]) == 2
+        assert "can be no folder" in capsys.readouterr().err
     for wrong in (["--searchers", "luck"], ["--seeds", "0"], ["--grid", "0", "5"]):
         with pytest.raises(SystemExit):
             main([*words(tmp_path), *wrong])

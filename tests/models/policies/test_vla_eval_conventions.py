@@ -125,6 +125,8 @@ def test_units_and_length_of_a_chunk() -> None:
         {"actions": np.zeros(8)}, {"actions": np.zeros((0, 7))}, {"actions": np.zeros((2, 2, 7))},
         {"actions": np.zeros((1001, 7))}, {"actions": [0, 0, 0, 0, 0, 0, np.nan]},
         {"actions": [1e300] * 7}, {"actions": {"position": [0, 0, 0]}}, {"actions": 3.0},
+        {"actions": ["0"] * 7}, {"actions": [True] * 7}, {"actions": np.zeros(7, "M8[s]")},
+        {"actions": [10**400] * 7},
     ],
 )  # fmt: skip
 def test_replies_that_are_no_actions(payload: Any) -> None:
