@@ -22,7 +22,7 @@ REASONS: dict[Reason, str] = {
     "missed_grasp": "it reached the object and closed, and never held it",
     "slipped": "it held the object and lost it before it was 1 cm up",
     "dropped": "it raised the object and lost it",
-    "wrong_object": "it held another object and never the right one",
+    "wrong_object": "it held or raised another object and never held the right one",
     "timeout": "it was still holding or trying when the steps ran out",
 }
 """The reasons in words."""
@@ -103,7 +103,7 @@ def reason_of(states: Sequence[State], target: PickUpObject, moments: Moments) -
         moments: `Moments.of` it.
     """
     if moments.grasped_step is None:
-        if any(state.held not in ("", target.id) for state in states):
+        if any(state.held not in ("", target.id) or state.also_raised for state in states):
             return "wrong_object"
         if moments.nearest >= REACHED:
             return "never_reached"

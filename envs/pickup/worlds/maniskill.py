@@ -23,6 +23,7 @@ from ....core import (
 from ..objects import objects
 from ..scene import TABLE_TOP, PickUpScene, Pose
 from .placing import is_over_table, reach_below
+from .success import RAISED_FREE, ROBOT_NAME
 from .turns import F64, from_vector, inverse, matrix, product, upright
 from .world import ACTION_SIZE, F32, State
 
@@ -270,11 +271,18 @@ class ManiSkillWorld:
             gripper=_triple(position),
             turn_of_gripper=_quad(turned),
             opening=self._opening(),
-            raised=float(where[2]) - self._task._start_height,
+            raised=self._task.raised(target),
             grasped=held == target,
             touching=self._task.contacts(target),
             held=held,
             success=self._success,
+            also_raised=frozenset(
+                name
+                for name in self._task.things
+                if name != target
+                and self._task.raised(name) > RAISED_FREE
+                and self._task.contacts(name) == {ROBOT_NAME}
+            ),
         )
 
 

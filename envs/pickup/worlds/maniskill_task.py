@@ -196,7 +196,9 @@ class PickObjectEnv(BaseEnv):  # type: ignore[misc]
 
     def begin(self) -> None:
         """Take what is so now for the start: the target's height counts from here."""
-        self._start_height = float(self.target.pose.p[0, 2])
+        self._start_heights = {
+            name: float(thing.pose.p[0, 2]) for name, thing in self.things.items()
+        }
         self._rule, self._judged, self._success = SuccessRule(), 0, False
 
     def contacts(self, name: str) -> frozenset[str]:
@@ -229,11 +231,15 @@ class PickObjectEnv(BaseEnv):  # type: ignore[misc]
                 return name
         return ""
 
+    def raised(self, name: str) -> float:
+        """Return how far an object is above where it lay at the start, m."""
+        return float(self.things[name].pose.p[0, 2]) - self._start_heights[name]
+
     def evaluate(self) -> dict[str, Any]:
         """Judge by SimplerEnv's rule (`success.SuccessRule`), once in `PIECES` steps."""
         target = self._pick_up.target.object
         step = int(self._elapsed_steps[0])
-        raised = float(self.target.pose.p[0, 2]) - self._start_height
+        raised = self.raised(target)
         grasped = self.held() == target
         if step and step % PIECES == 0 and step != self._judged:
             self._judged = step

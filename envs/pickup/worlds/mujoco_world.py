@@ -15,7 +15,7 @@ from .mujoco_arm import ArmKinematics, advanced
 from .mujoco_contacts import ContactReader
 from .mujoco_model import GRIP_SITE, SUBSTEPS, TIMESTEP, build_model, load_mujoco
 from .placing import is_over_table, put_down, reach_below
-from .success import SuccessRule
+from .success import RAISED_FREE, ROBOT_NAME, SuccessRule
 from .turns import F64, inverse, matrix, product, upright
 from .world import ACTION_SIZE, F32, State
 
@@ -111,7 +111,9 @@ class MujocoWorld:
         self._check_resting(poses)
         self.scene = scene
         self._rule = SuccessRule()
-        self._start_height = float(self._data.body(scene.target.object).xpos[2])
+        self._start_heights = {
+            name: float(self._data.body(name).xpos[2]) for name in self._contacts.objects
+        }
         return self._state()
 
     def observe(self) -> Mapping[str, Any]:
@@ -252,7 +254,7 @@ class MujocoWorld:
         closing = self._data.body("hand").xmat.reshape(3, 3)[:, 1]
         held = self._contacts.held(self._data, closing)
         touching = self._contacts.touching(self._data, target)
-        raised = float(body.xpos[2]) - self._start_height
+        raised = self._raised(target)
         grasped = target in held
         return State(
             object=_triple(body.xpos),
@@ -265,7 +267,18 @@ class MujocoWorld:
             touching=touching,
             held=target if grasped else next(iter(held), ""),
             success=self._rule.update(grasped=grasped, raised=raised, touching=touching),
+            also_raised=frozenset(
+                name
+                for name in self._contacts.objects
+                if name != target
+                and self._raised(name) > RAISED_FREE
+                and self._contacts.touching(self._data, name) == {ROBOT_NAME}
+            ),
         )
+
+    def _raised(self, name: str) -> float:
+        """Return how far an object is above where it lay at the start, m."""
+        return float(self._data.body(name).xpos[2]) - self._start_heights[name]
 
     def _paint(self, size: tuple[int, int]) -> Any:
         if self._painter is None:

@@ -16,9 +16,10 @@ header has ``"bytes": n``, n bytes of picture. Requests have ``"do"``:
 | close | | |
 
 A state is ``object`` and ``gripper`` and ``base`` (x, y, z, then w, x, y, z), ``closed`` (0 to 1),
-``raised`` (m), ``grasped``, ``held``, ``touching`` (names), ``success``, ``info`` (SimplerEnv's
-flags). Every reply has ``ok``; one that is false has ``error`` and ``kind``: ``missing`` (a
-package, a model or a mesh is not installed) or ``error``.
+``raised`` (m), ``grasped``, ``held``, ``touching`` (names), ``also_raised`` (names of distractors
+that touch the robot alone), ``success``, ``info`` (SimplerEnv's flags). Every reply has ``ok``;
+one that is false has ``error`` and ``kind``: ``missing`` (a package, a model or a mesh is not
+installed) or ``error``.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from typing import Any, BinaryIO
 
 LONGEST_HEADER = 1 << 20
 LEAST_IMPULSE = 1e-6  # SimplerEnv's own bound of a contact that counts
+LEAST_RAISED = 0.01  # m: what is higher than this is raised, as for SimplerEnv's target
 FLAGS = ("is_grasped", "consecutive_grasp", "lifted_object", "lifted_object_significantly")
 
 
@@ -56,6 +58,7 @@ class Worker:
         """Hold none yet."""
         self.env: Any = None
         self.seen: Any = None
+        self.heights: dict[str, float] = {}
 
     def make(self, request: dict[str, Any]) -> dict[str, Any]:
         """Build the environment."""
@@ -118,6 +121,8 @@ class Worker:
             # through the table.
             if not actor.get_visual_bodies() or not actor.get_collision_shapes():
                 raise Missing(f"the mesh of {actor.name} was not loaded")
+        beside = getattr(bare, "distractor_objs", [])
+        self.heights = {actor.name: float(actor.pose.p[2]) for actor in beside}
         return self.state({})
 
     def check_files(self, model: str) -> None:
@@ -145,10 +150,13 @@ class Worker:
         """Return what is so now."""
         bare = self.env.unwrapped
         grasped = bool(info.get("is_grasped", False))
-        others = [
+        beside = getattr(bare, "distractor_objs", [])
+        others = [actor.name for actor in beside if bare.agent.check_grasp(actor)]
+        also_raised = [
             actor.name
-            for actor in getattr(bare, "distractor_objs", [])
-            if bare.agent.check_grasp(actor)
+            for actor in beside
+            if float(actor.pose.p[2]) - self.heights[actor.name] > LEAST_RAISED
+            and self.touching(actor) == ["robot"]
         ]
         raised = float(bare.obj.pose.p[2]) - float(bare.obj_height_after_settle)
         return {
@@ -159,15 +167,16 @@ class Worker:
             "raised": raised,
             "grasped": grasped,
             "held": bare.obj.name if grasped else (others or [""])[0],
-            "touching": self.touching(),
+            "touching": self.touching(bare.obj),
+            "also_raised": also_raised,
             # Its "success" stays true once the object was well up for five steps, and so hides a
             # drop; what makes it true is always an object that is lifted.
             "success": bool(info.get("lifted_object", False)),
             "info": {name: bool(info[name]) for name in FLAGS if name in info},
         }
 
-    def touching(self) -> list[str]:
-        """Return names of what the target presses on."""
+    def touching(self, thing: Any) -> list[str]:
+        """Return names of what an object presses on."""
         import numpy as np
 
         bare = self.env.unwrapped
@@ -175,12 +184,12 @@ class Worker:
         found = set()
         for contact in bare._scene.get_contacts():
             pair = contact.actor0.name, contact.actor1.name
-            if bare.obj.name not in pair:
+            if thing.name not in pair:
                 continue
             pressing = np.sum([point.impulse for point in contact.points], axis=0)
             if float(np.linalg.norm(pressing)) <= LEAST_IMPULSE:
                 continue
-            other = pair[1] if pair[0] == bare.obj.name else pair[0]
+            other = pair[1] if pair[0] == thing.name else pair[0]
             found.add("robot" if other in links else "table" if other == "arena" else other)
         return sorted(found)
 

@@ -41,6 +41,8 @@ class State:
         held: Name of the object that both fingers press on, or "".
         success: SimplerEnv's rule, see `success.SuccessRule`; an engine that judges itself says
             what it found.
+        also_raised: Ids of other objects that are more than 1 cm above where they lay at the start
+            and touch nothing but the robot, held or not.
     """
 
     object: tuple[float, float, float]
@@ -53,6 +55,7 @@ class State:
     touching: frozenset[str]
     held: str
     success: bool
+    also_raised: frozenset[str] = frozenset()
 
 
 Observation: TypeAlias = Mapping[str, Any]

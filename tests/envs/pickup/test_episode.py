@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -94,6 +95,13 @@ def test_another_object_held() -> None:
     other = State(**{**{f: getattr(start, f) for f in start.__slots__}, "held": "apple"})
     states, actions = (start, other), np.zeros((1, 7), np.float32)
     target = objects().of("redbull_can")
+    assert reason_of(states, target, Moments.of(states, actions, target)) == "wrong_object"
+
+
+def test_another_object_raised_without_a_grasp() -> None:
+    start = FakeWorld().start(scene())
+    states = (start, replace(start, also_raised=frozenset({"apple"})), start)
+    actions, target = np.zeros((2, 7), np.float32), objects().of("redbull_can")
     assert reason_of(states, target, Moments.of(states, actions, target)) == "wrong_object"
 
 

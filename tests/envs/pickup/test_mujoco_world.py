@@ -73,6 +73,24 @@ def test_the_arm_reaches_the_whole_target_area_pointing_down(height):
             assert (joints < kinematics.high).all()
 
 
+def test_another_object_that_the_robot_raises_is_told(world):
+    apple = scene("apple").target
+    state, policy, actions = world.start(scene("apple")), Scripted(), []
+    policy.reset("pick apple")
+    while len(actions) < 18:
+        for row in policy.act({"world": state}):
+            actions.append(row)
+            state = world.step(row)
+    assert state.success
+    assert state.also_raised == frozenset(), "the target is none of the others"
+    can = Pose("redbull_can", -0.45, 0.35, True, 0.0)
+    states = [world.start(PickUpScene(can, "pick red bull can", (apple,)))]
+    states += [world.step(row) for row in actions]
+    assert states[0].also_raised == frozenset()
+    assert states[-1].also_raised == {"apple"}
+    assert not states[-1].grasped
+
+
 def test_an_episode_starts_at_home_with_everything_at_rest(world):
     state = world.start(scene("redbull_can", standing=True))
     home = arm().home

@@ -56,13 +56,16 @@ class Scene:
 
     def get_contacts(self):
         env = self._env
-        on = "link_finger_left" if env.agent.check_grasp(env.obj) else "arena"
         point = SimpleNamespace(impulse=np.array([0.0, 0.0, 0.1]))
         light = SimpleNamespace(impulse=np.array([0.0, 0.0, 1e-9]))
-        return [
-            SimpleNamespace(actor0=env.obj, actor1=SimpleNamespace(name=on), points=[point]),
-            SimpleNamespace(actor0=SimpleNamespace(name="x"), actor1=env.obj, points=[light]),
-        ]
+        contacts = []
+        for actor in (env.obj, *env.distractor_objs):
+            on = "link_finger_left" if env.agent.check_grasp(actor) else "arena"
+            contacts += [
+                SimpleNamespace(actor0=actor, actor1=SimpleNamespace(name=on), points=[point]),
+                SimpleNamespace(actor0=SimpleNamespace(name="x"), actor1=actor, points=[light]),
+            ]
+        return contacts
 
 
 def note(**what):
@@ -131,12 +134,13 @@ class GraspSingleRandomObjectInScene(gym.Env):
                 time.sleep(600)
             if self.fault == "raise":
                 raise RuntimeError("the planner found no way")
-        held = self.agent.check_grasp(self.obj)
+        things = (self.obj, *self.distractor_objs)
+        held = [actor for actor in things if self.agent.check_grasp(actor)]
         move = action[:3] * (-1.0, -1.0, 1.0)
         self.tcp.pose.p = (self.tcp.pose.p + move).astype(np.float32)
         self.closed = float(np.clip(self.closed + action[6], 0.0, 1.0))
-        if held and self.closed > 0.5:
-            self.obj.pose.p = (self.obj.pose.p + move).astype(np.float32)
+        for actor in held if self.closed > 0.5 else []:
+            actor.pose.p = (actor.pose.p + move).astype(np.float32)
         grasped = self.agent.check_grasp(self.obj)
         raised = float(self.obj.pose.p[2] - self.obj_height_after_settle)
         lifted = grasped and raised > 0.01
