@@ -20,6 +20,9 @@ class UsageError(VLMFailError):
     """The caller asked for something that cannot be: a wrong option, value or combination."""
 
 
+_LONGEST_NAME = 200  # characters of a name that is told
+
+
 class UnknownNameError(UsageError):
     """A name that nothing is registered under; the text names close matches."""
 
@@ -33,14 +36,15 @@ class UnknownNameError(UsageError):
             hint: The command that lists them.
         """
         names = sorted(known)
-        close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
+        shown = str(name)[:_LONGEST_NAME]
+        close = difflib.get_close_matches(shown, names, n=3, cutoff=0.5)
         if close:
             exists = "did you mean " + ", ".join(close) + "?"
         elif len(names) <= 12:
             exists = "there is " + ", ".join(names) + "." if names else "there is none."
         else:
             exists = "there are " + ", ".join(names[:8]) + f" and {len(names) - 8} more."
-        super().__init__(f"unknown {what} {str(name)!r}: {exists}" + (f" {hint}" if hint else ""))
+        super().__init__(f"unknown {what} {shown!r}: {exists}" + (f" {hint}" if hint else ""))
         self.name = name
         self.close = close
 

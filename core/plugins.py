@@ -98,7 +98,7 @@ def load_object(spec: str) -> Any:
                 f"{spec!r}: there is no module {place!r} "
                 "(for a file, write its path: path/to/file.py:Name)"
             ) from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UsageError(f"{place} failed while loading: {error!r}") from error
     value: Any = module
     for part in name.split("."):
@@ -123,7 +123,7 @@ def _load_file(path: Path) -> Any:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise UsageError(f"{path} failed while loading: {error!r}") from error
     return module

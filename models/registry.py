@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib.util
 import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -121,14 +122,28 @@ def identity(model: VLM | Policy) -> dict[str, Any]:
         out["source"] = source
     own = getattr(model, "identity", None)
     if callable(own):
-        said = own()
-        if not isinstance(said, Mapping):
-            raise UsageError(
-                f"{model.name}.identity(): expected a mapping of JSON values, "
-                f"got {type(said).__name__}"
-            )
+        said = _said_of_itself(model.name, own)
         out.update({key: value for key, value in said.items() if key not in out})
     return out
+
+
+def _said_of_itself(name: str, own: Callable[[], object]) -> Mapping[str, Any]:
+    from .replies import fault
+
+    try:
+        said = own()
+    except VLMFailError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{name}.identity() failed: {fault(error)}") from error
+    expected = f"{name}.identity(): expected a mapping of JSON values, got"
+    if not isinstance(said, Mapping):
+        raise UsageError(f"{expected} {type(said).__name__}")
+    try:
+        json.dumps(dict(said), default=str, skipkeys=True)
+    except (ValueError, RecursionError) as error:  # it holds itself
+        raise UsageError(f"{expected} what is none ({fault(error)})") from error
+    return said
 
 
 def _as_model(found: Any, spec: str) -> VLM:
@@ -152,10 +167,10 @@ def _as_model(found: Any, spec: str) -> VLM:
             found = found()
         except VLMFailError:
             raise
-        except Exception as error:
-            raise UsageError(
-                f"model {spec!r}: making it failed: {type(error).__name__}: {error}"
-            ) from error
+        except (Exception, SystemExit) as error:
+            from .replies import fault
+
+            raise UsageError(f"model {spec!r}: making it failed: {fault(error)}") from error
     if callable(getattr(found, "answer", None)):
         if not isinstance(getattr(found, "name", None), str):
             try:

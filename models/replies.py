@@ -49,7 +49,7 @@ def fault(error: BaseException) -> str:
     name = type(error).__name__
     try:
         return printable(f"{name}: {error}")
-    except Exception:
+    except (Exception, SystemExit):
         return name
 
 

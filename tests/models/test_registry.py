@@ -107,6 +107,51 @@ def test_identity_is_json_and_the_model_cannot_rename_itself(plugin):
     assert "plain" in identity(make_model(f"{plugin}:plain"))["class"]
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise ValueError('no weights')", "failed: ValueError: no weights"),
+        ("raise SystemExit(3)", "failed: SystemExit: 3"),
+        ("return [1]", "got list"),
+        ("a = {}; a['a'] = a; return a", "what is none"),
+    ],
+)
+def test_an_identity_that_is_none_is_told_in_a_line(tmp_path, body, said):
+    path = tmp_path / "odd.py"
+    path.write_text(
+        "class Odd:\n    name = 'odd'\n    def answer(self, images, prompt, *, seed):\n"
+        f"        return ''\n    def identity(self):\n        {body}\n"
+    )
+    with pytest.raises(UsageError, match=r"odd\.identity\(\)") as caught:
+        identity(make_model(f"{path}:Odd"))
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("where", ["import sys; sys.exit(3)", "class M:\n    exit()"])
+def test_a_file_that_exits_while_it_loads_is_told(tmp_path, where):
+    path = tmp_path / "leaver.py"
+    path.write_text(where)
+    with pytest.raises(UsageError, match=r"leaver\.py failed while loading: SystemExit"):
+        make_model(f"{path}:M")
+
+
+def test_a_model_that_exits_when_made_is_told(tmp_path):
+    path = tmp_path / "leaver.py"
+    path.write_text(
+        "class M:\n    def __init__(self):\n        raise SystemExit(3)\n"
+        "    def answer(self, images, prompt, *, seed):\n        return ''\n"
+    )
+    with pytest.raises(UsageError, match="making it failed: SystemExit: 3"):
+        make_model(f"{path}:M")
+
+
+def test_a_long_name_is_told_short():
+    with pytest.raises(UnknownNameError) as caught:
+        make_model("x" * 100_000)
+    assert len(str(caught.value)) < 1000
+
+
 def test_a_scripted_model_answers_by_seed():
     model = ScriptedVLM(["a", "b", Reply("c", "length")])
     assert [model.answer([], "", seed=s).text for s in (0, 1, 2, 3, 1)] == ["a", "b", "c", "a", "b"]
