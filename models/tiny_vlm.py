@@ -1,7 +1,6 @@
 """The built-in models: small networks of our own that read a picture, a question and its options.
 
-Model cards: ``docs/models/tiny-vlm.md``, ``docs/models/tiny-vlm-s.md``; both are trained by
-``scripts/train_tiny_vlm``.
+Model cards: ``docs/models/``; all are trained by ``scripts/train_tiny_vlm``.
 """
 
 from __future__ import annotations
@@ -129,7 +128,7 @@ class TinyVLM:
     name = "tiny-vlm"
     priced = True
     reads_scenes_only = True
-    experts: tuple[str, ...] = ("tiny-vlm",)
+    experts: tuple[str, ...] = ("tiny-vlm", "tiny-vlm-indoor")
     """Names of the packaged weights."""
 
     def __init__(self, weights: str | Path | None = None) -> None:
@@ -222,7 +221,7 @@ class TinyVLMSmall(TinyVLM):
     """A second built-in model: other pictures, another resolution and another architecture."""
 
     name = "tiny-vlm-s"
-    experts = ("tiny-vlm-s",)
+    experts = ("tiny-vlm-s", "tiny-vlm-s-indoor")
 
 
 def network_input(picture: Picture, size: tuple[int, int]) -> npt.NDArray[np.uint8]:

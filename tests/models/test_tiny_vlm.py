@@ -6,12 +6,14 @@ import json
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from vlmfail.core import EnvironmentFault, Option, Outcome, Picture, Question, UsageError
 from vlmfail.envs.driving.domain import DrivingDomain
+from vlmfail.envs.registry import make_domain
 from vlmfail.models.answers import classify
 from vlmfail.models.registry import MODELS, identity, make_model
 from vlmfail.models.tiny_text import BUCKETS, bag, split_prompt, title
@@ -165,16 +167,20 @@ def test_a_picture_and_its_scaled_copy_get_the_same_answer(model, picture):
 
 
 def test_the_packaged_weights_are_what_their_file_says(model):
-    weights = WEIGHTS / f"{model.name}.onnx"
-    facts = json.loads(weights.with_suffix(".json").read_text())
-    assert facts["sha256"] == hashlib.sha256(weights.read_bytes()).hexdigest()
-    assert facts["sha256"] == identity(model)["weights_sha256"]
-    assert facts["version"] == identity(model)["version"]
-    assert weights.stat().st_size < 6_000_000
+    known = identity(model)
+    for name in model.experts:
+        weights = WEIGHTS / f"{name}.onnx"
+        facts = json.loads(weights.with_suffix(".json").read_text())
+        said = known if name == model.name else known["further"][name]
+        assert facts["sha256"] == hashlib.sha256(weights.read_bytes()).hexdigest()
+        assert facts["sha256"] == said["weights_sha256"]
+        assert facts["version"] == said["version"]
+        assert weights.stat().st_size < 6_000_000
 
 
 def test_no_weights_lie_about_that_no_model_uses():
-    assert sorted(path.stem for path in WEIGHTS.glob("tiny-vlm*.onnx")) == BUILT_IN
+    used = sorted(name for built_in in BUILT_IN for name in make_model(built_in).experts)
+    assert sorted(path.stem for path in WEIGHTS.glob("tiny-vlm*.onnx")) == used
 
 
 def test_own_weights_are_a_model_with_their_own_name(model, picture, tmp_path):
@@ -307,7 +313,7 @@ def test_long_gaps_take_no_time_and_change_no_answer(model, picture):
 def test_the_words_of_the_question_choose_among_experts(picture, tmp_path):
     """Two networks, each with its own questions: one answers as it would alone."""
     asks = {"road": ["What should the driver do now?"], "kitchen": ["Is there a shock risk?"]}
-    for name, source in (("road", "tiny-vlm"), ("kitchen", "tiny-vlm-s")):
+    for name, source in (("road", "tiny-vlm"), ("kitchen", "tiny-vlm-s")):  # any two
         path = tmp_path / f"{name}.onnx"
         path.write_bytes((WEIGHTS / f"{source}.onnx").read_bytes())
         path.with_suffix(".json").write_text(json.dumps({"version": name, "asks": asks[name]}))
@@ -335,3 +341,24 @@ def test_a_network_knows_its_own_questions(model):
         for text in network.facts()["asks"]:
             assert network.knows(text) == pytest.approx(1.0)
             assert model.network_for(text) is network
+
+
+def test_kitchens_are_looked_at_by_the_network_of_kitchens():
+    """Every question of both domains, also with true/false statements about a set before it."""
+    rng = np.random.default_rng(0)
+    for env, place in (("Driving", 0), ("Indoor", 1)):
+        domain = make_domain(f"VLMFail-{env}-v0", recognition=True)
+        for question in questions_of(domain):
+            sets = [domain.space.sample(rng) for _ in range(5)]
+            prompts = [replace(question, recognition=domain.recognition.of(c)) for c in sets]
+            for asked in (question, *prompts):
+                text, _ = split_prompt(asked.prompt)
+                for built_in in BUILT_IN:
+                    model = make_model(built_in)
+                    assert model.network_for(text).weights.stem == model.experts[place]
+
+
+def questions_of(domain):
+    if domain.name == "indoor":
+        return [domain.questions.of(family) for family in domain.rules.families]
+    return [domain.prompt.question()]
