@@ -81,7 +81,10 @@ class Recipe:
         validation_every: See `train`.
         validation: Scenes on which choices are looked at.
         held_out: Scenes of the card, measured once.
-        curve: Numbers of demonstrations that `scripts/train_tiny_vla curve` tries.
+        taken: How many of the demonstrations it is trained on, the first ones; None = all.
+        curve: Numbers of demonstrations that `scripts/train_tiny_vla curve` tries, then all.
+        enough: It is trained on the fewest of these that reach this success on `validation`: a
+            policy that mostly succeeds and still fails often enough to be searched.
         noise: See `Noise`.
     """
 
@@ -105,7 +108,9 @@ class Recipe:
             "test-distractors": SceneSet(4002, 20, distractors=2),
         }
     )
-    curve: tuple[int, ...] = (750, 1500)
+    taken: int | None = None
+    curve: tuple[int, ...] = (375, 750, 1500)
+    enough: float = 0.6
     noise: Noise = Noise()
 
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import argparse
 import dataclasses
-import importlib
+import importlib.machinery
+import importlib.util
 import json
 import subprocess
 import sys
@@ -211,6 +213,39 @@ def test_figures_are_by_object_pose_distance_and_turn(script):
     assert set(found["tables"]["Turn of the hand, lying"]) == {"0 to 30°", "60 to 90°"}
     assert found["reasons"] == {**dict.fromkeys(REASONS, 0), "missed_grasp": 1}
     assert found["reasons_by_object"]["spoon"]["missed_grasp"] == 1
+
+
+def test_the_curve_ends_with_the_fewest_demonstrations_that_are_enough(script, tmp_path, capsys):
+    recipe = script("tiny_vla_recipe").RECIPE
+    loader = importlib.machinery.SourceFileLoader("train_tiny_vla", str(SCRIPT))
+    command = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader("train_tiny_vla", loader)
+    )
+    loader.exec_module(command)
+    shares = {375: recipe.enough - 0.01, 750: recipe.enough, 1500: 0.9, None: 1.0}
+    asked = []
+
+    def train(args, taken, path):
+        asked.append(taken)
+        validation = {"once": {"share": shares[taken]}}
+        history = [{"end_error_mm": 1.0}]
+        return {
+            "training": {
+                "code": "c", "epochs": 1, "episodes": 1, "pictures": 1, "validation": validation,
+                "history": history,
+            }
+        }  # fmt: skip
+
+    command.train = train
+    args = argparse.Namespace(out=tmp_path, seed=1, share=1.0, epochs=None)
+    command.curve(args)
+    assert asked == [375, 750]
+    assert "enough; the recipe takes 750" in capsys.readouterr().out
+    assert len(json.loads((tmp_path / "curve.json").read_text())["tried"]) == 2
+    shares.update(dict.fromkeys((750, 1500, None), 0.0))
+    command.curve(args)
+    assert asked[2:] == [375, 750, 1500, None]
+    assert "takes None: all" in capsys.readouterr().out
 
 
 @pytest.mark.slow
