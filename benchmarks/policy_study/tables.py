@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...analysis.shares import Share
@@ -179,29 +179,35 @@ def _verdict(arms: Sequence[Arm]) -> str:
 
 
 def _objects(arms: Sequence[Arm]) -> str:
-    parts = ["### FR by object"]
-    for model in dict.fromkeys(arm.model for arm in arms):
-        mine = [arm for arm in arms if arm.model == model]
-        parts += [model, _shares(mine, "object", [arm.objects() for arm in mine])]
-    parts.append(
+    return _by_part(
+        arms,
+        "object",
+        Arm.objects,
         "Episodes of all seeds together: failures, and which share of a searcher's scenes has the "
         "object. Intervals (Wilson, 95 %) take scenes for independent, which those of a guided "
-        "search are not."
+        "search are not.",
     )
-    return "\n\n".join(parts)
 
 
 def _orientations(arms: Sequence[Arm]) -> str:
-    parts = ["### FR by orientation"]
-    for model in dict.fromkeys(arm.model for arm in arms):
-        mine = [arm for arm in arms if arm.model == model]
-        parts += [model, _shares(mine, "orientation", [arm.orientations() for arm in mine])]
-    parts.append(
+    return _by_part(
+        arms,
+        "orientation",
+        Arm.orientations,
         "Half of the random scenes have a standing object. Two of these differ in no yaw, so that "
         "they are closer to each other than two lying ones, and searchers that keep away from what "
-        "was executed propose fewer of them: part of a difference to random may be that."
+        "was executed propose fewer of them: part of a difference to random may be that.",
     )
-    return "\n\n".join(parts)
+
+
+def _by_part(
+    arms: Sequence[Arm], title: str, of: Callable[[Arm], Mapping[str, Share]], note: str
+) -> str:
+    parts = [f"### FR by {title}"]
+    for model in dict.fromkeys(arm.model for arm in arms):
+        mine = [arm for arm in arms if arm.model == model]
+        parts += [model, _shares(mine, title, [of(arm) for arm in mine])]
+    return "\n\n".join([*parts, note])
 
 
 def _shares(mine: Sequence[Arm], title: str, found: Sequence[Mapping[str, Share]]) -> str:
