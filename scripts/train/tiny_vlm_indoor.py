@@ -93,7 +93,8 @@ class IndoorPictures:
 
     def card(self) -> dict[str, Any]:
         """Return what the model card says of the domain, as JSON values."""
-        return {"pixels": {"thing": OBJECT_PIXELS, "thin": THIN_PIXELS}}
+        rules = {rule.id: rule.text for rule in self.domain.library.rules}
+        return {"pixels": {"thing": OBJECT_PIXELS, "thin": THIN_PIXELS}, "rules": rules}
 
     def identity(self) -> dict[str, Any]:
         """Return which data the pictures come from."""

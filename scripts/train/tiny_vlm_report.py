@@ -73,6 +73,7 @@ def measure(model: TinyVLM, pictures: np.ndarray, records: list[dict[str, Any]])
         asked_too = [item for item, _ in others]
         hits = np.array([hit for _, hit in others])
         figures["constants"] = constants(records)
+        figures["scene_constants"] = scene_constants(records)
         figures["others"] = {
             "questions": len(others),
             "accuracy": share(hits),
@@ -99,17 +100,27 @@ def balanced(questions: Sequence[Mapping[str, Any]], right: np.ndarray) -> float
     return round(float(np.mean([value["share"] for value in kinds.values()])), 3)
 
 
+def scene_constants(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
+    """Return, by the kind of scene, the accuracy of always giving each option."""
+    scenes: dict[str, list[Mapping[str, Any]]] = {}
+    for record in records:
+        for scene in record["groups"].get("Scene", []):
+            scenes.setdefault(scene, []).append(record)
+    return {scene: _always(scenes[scene]) for scene in sorted(scenes, key=_natural)}
+
+
 def constants(questions: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
     """Return, by hazard family, the accuracy of always giving each option."""
     families: dict[str, list[Mapping[str, Any]]] = {}
     for question in questions:
         families.setdefault(question["family"], []).append(question)
+    return {family: _always(asked) for family, asked in sorted(families.items())}
+
+
+def _always(questions: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return {
-        family: {
-            option: round(float(np.mean([option in item["accepted"] for item in asked])), 3)
-            for option, _ in asked[0]["options"]
-        }
-        for family, asked in sorted(families.items())
+        option: round(float(np.mean([option in item["accepted"] for item in questions])), 3)
+        for option, _ in questions[0]["options"]
     }
 
 

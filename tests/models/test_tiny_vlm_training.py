@@ -300,6 +300,7 @@ def test_figures_of_kitchens_are_by_family_and_beside_one_answer_to_all(script):
     assert figures["accuracy"]["share"] == 0.75
     assert figures["balanced_accuracy"] == 0.667  # cut hazard, cut safe, shock hazard
     assert figures["constants"]["cut"] == {"hazard": 0.667, "safe": 0.333}
+    assert figures["scene_constants"] == {"1 concept": {"hazard": 0.75, "safe": 0.25}}
     assert figures["tables"]["Hazard family"]["shock"]["share"] == 1.0
     assert figures["tables"]["Right answer"]["safe"]["share"] == 0.0
     assert figures["confusion"]["safe"] == {"hazard": 1, "safe": 0}
