@@ -26,10 +26,10 @@ from .core import (
     plays_episodes,
     source_digest,
 )
+from .envs.episodes import make_tested
 from .envs.failure_env import FailureEnv
 from .envs.options import EnvOptions
 from .envs.registry import domain_options, make_domain, make_env
-from .models.policies.registry import make_policy
 from .models.registry import identity, make_model
 from .models.spending import Caps
 from .runs.caps import CAPS, raised_caps, store_caps
@@ -85,7 +85,7 @@ class Run(RunData):
         spec = self.config["model"]["spec"] if model is None else model
         if spec is None:
             raise UsageError(f"{self.path} was made with a model object: pass it as model=")
-        made: Any = make_policy(spec) if plays_episodes(domain) else make_model(spec)
+        made: Any = make_tested(domain, spec) if plays_episodes(domain) else make_model(spec)
         check_same_system(self, domain, made)
         self.close()
         store = RunStore.open(self.path, write=True)

@@ -194,7 +194,7 @@ class EpisodeDomain(Protocol[C]):
 
     A worker makes one world and plays its episodes in it one after another. Where the domain has
     ``defaults``, a mapping, they replace those of the environment's options (``model``,
-    ``trials``).
+    ``trials``). Where it has ``make_model(spec)``, that makes what is tested, else a policy is.
 
     Attributes:
         name: E.g. ``"pickup"``.

@@ -39,9 +39,7 @@ class Player:
         """Play one trial."""
         candidate, index, run_seed = job
         if isinstance(self._policy, str):
-            from ..models.policies.registry import make_policy
-
-            self._policy = make_policy(self._policy)
+            self._policy = make_tested(self._domain, self._policy)
         if self._world is None:
             self._world = self._domain.make_world(self._policy)
         played = self._domain.run_episode(
@@ -69,7 +67,7 @@ def episode_executor(
     Args:
         domain: The domain.
         policy: The policy, which plays where there is one worker.
-        spec: What `make_policy` makes it of in each of several workers.
+        spec: What `make_tested` makes it of in each of several workers.
         workers: Number of processes; one is this process.
 
     Raises:
@@ -135,6 +133,20 @@ def in_order(jobs: Iterable[tuple[str, int]], played: Iterable[Played]) -> Itera
             yield there.pop((trial.key, due.pop(0)))
 
 
+def make_tested(domain: object, spec: Any) -> Any:
+    """Return what a spec stands for in a domain: a policy, or what the domain itself makes of it.
+
+    Raises:
+        UsageError: When it is nothing that the domain can test.
+    """
+    make = getattr(domain, "make_model", None)
+    if callable(make):
+        return make(spec)
+    from ..models.policies.registry import make_policy
+
+    return make_policy(spec)
+
+
 def defaults_of(domain: object) -> Mapping[str, Any]:
     """Return the option values that a domain (or its class) has in place of the environment's."""
     found = getattr(domain, "defaults", None)
@@ -147,16 +159,19 @@ def check_options(domain_name: str, options: Any) -> None:
     Raises:
         UsageError: With what to do instead.
     """
+    planted = domain_name == "planted"
+    trial = f"{'a trial' if planted else 'an episode'} of {domain_name}"
     for name in ("max_requests", "max_total_tokens", "max_dollars"):
         if getattr(options, name) is not None:
-            raise UsageError(f"{name}: an episode of {domain_name} sends nothing that is billed")
+            raise UsageError(f"{name}: {trial} sends nothing that is billed")
     if options.concurrency not in (None, 1):
         raise UsageError(
-            f"concurrency: an episode of {domain_name} is no request; workers={options.concurrency}"
-            " plays as many at a time"
+            f"concurrency: {trial} is no request; workers={options.concurrency}"
+            f" {'draws' if planted else 'plays'} as many at a time"
         )
     if options.renderer != "embree":
+        pictures = "has no pictures" if planted else "draws its own pictures"
         raise UsageError(
-            f"renderer: the world of {domain_name} draws its own pictures, so that "
+            f"renderer: the world of {domain_name} {pictures}, so that "
             f"{options.renderer!r} would change nothing"
         )

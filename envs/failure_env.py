@@ -22,7 +22,7 @@ from ..core import (
     plays_episodes,
 )
 from ..core.text import tamed
-from .episodes import check_options, defaults_of
+from .episodes import check_options, defaults_of, make_tested
 from .evaluator import Evaluator
 from .generated import renderer_identity
 from .observation import Observer
@@ -106,12 +106,10 @@ class SearchState:
         caps.check_priced(options.renderer, bool(getattr(renderer, "priced", True)))
 
     def _prepare_episodes(self) -> None:
-        from ..models.policies.registry import make_policy
-
         check_options(self.domain.name, self.options)
         self.domain.check()
         self.renderer_identity = None
-        self.model = make_policy(self.options.model)  # type: ignore[arg-type]  # it judges
+        self.model = make_tested(self.domain, self.options.model)
 
     def _concurrency(self, step_trials: int) -> int:
         if self.options.concurrency is not None:

@@ -60,6 +60,14 @@ ENVS: tuple[EnvRow, ...] = (
         "vlmfail.envs.pickup.env:PickUpVectorEnv",
         "FATE-VLA",
     ),
+    EnvRow(
+        "VLMFail-Planted-v0",
+        "What does a searcher find? Sets of up to 5 of 30 concepts, their true failure rates known",
+        "vlmfail.envs.planted.domain:PlantedDomain",
+        "vlmfail.envs.planted.env:PlantedEnv",
+        "vlmfail.envs.planted.env:PlantedVectorEnv",
+        "ours",
+    ),
 )
 
 DOMAIN_PARTS = (
