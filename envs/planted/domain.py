@@ -126,8 +126,9 @@ class PlantedDomain:
         Raises:
             InvalidCandidateError: The set breaks a rule: it has no rate.
         """
-        rate = self.landscape.rate(self.space.check(candidate))
+        rate = self.landscape.rate(candidate)
         if rate is None:
+            self.space.check(candidate)  # says which rule is broken
             raise AssertionError("the landscape and the space disagree on what is valid")
         key = self.space.key(candidate)
         drawn = float(trial_rng(run_seed, key, index, Stream.MODEL).random())

@@ -24,10 +24,11 @@ class PlantedEnv(FailureEnv):
     | family | log-odds of a set, or its rate |
     |---|---|
     | `additive` | a base and one normal effect a concept |
-    | `pairwise` | the same, synergy or interference of 14 % of the pairs, and a little noise a set |
-    | `needles` | low, but for conjunctions of 2 to 4 concepts that fail in 80 to 95 %, each of which any of 3 blockers switches off; parts of every second one fail a little |
+    | `pairwise` | the same, synergy or interference of 14 % of the pairs, a little noise a set |
+    | `needles` | low, but for conjunctions of 2 to 4 concepts, which fail in 80 to 95 % |
     | `mixed` | pairwise and needles: the larger of the two rates |
 
+    A conjunction is switched off by any of 3 blockers; parts of every second one fail a little.
     All are scaled so that of random search's sets 2 % (`hard`) or 26 % (`easy`) fail in 60 % of
     their trials or more.
 

@@ -54,7 +54,7 @@ class Landscape:
         return hashlib.sha256(rounded.tobytes()).hexdigest()
 
     def rate(self, candidate: frozenset[str]) -> float | None:
-        """Return the true failure rate of a set of known concepts, None when it is not valid."""
+        """Return the true failure rate of a set of ids, None when it is not valid."""
         row = self.sets.row(candidate)
         return None if row < 0 else float(self.rates[row])
 

@@ -46,6 +46,7 @@ class SetMasks:
         share = np.zeros(sizes.max() + 1)
         share[sizes] = 1.0 / (len(sizes) * counts)
         self.weights: Floats = share[self.sizes]
+        self._bits = {concept: 1 << i for i, concept in enumerate(space.concepts)}
         self._order: Rows = np.argsort(self.masks)
         self._sorted: Masks = self.masks[self._order]
 
@@ -54,8 +55,9 @@ class SetMasks:
         return len(self.masks)
 
     def mask(self, candidate: frozenset[str]) -> int:
-        """Return the bits of a set of known concepts, valid or not."""
-        return sum(1 << int(i) for i in np.flatnonzero(self.space.encode(candidate)))
+        """Return the bits of a set of the catalogue's ids, valid or not."""
+        bits = self._bits
+        return sum(bits[one] for one in candidate - self.space.implied)
 
     def candidate(self, row: int) -> frozenset[str]:
         """Return the set at `row`."""
@@ -68,8 +70,11 @@ class SetMasks:
         return np.where(self._sorted[place] == masks, self._order[place], -1)
 
     def row(self, candidate: frozenset[str]) -> int:
-        """Return the row of a set of known concepts, -1 when it is not valid."""
-        return int(self.find(np.array([self.mask(candidate)], dtype=np.uint32))[0])
+        """Return the row of a set of the catalogue's ids, -1 when it is not valid."""
+        mask = np.uint32(self.mask(candidate))
+        place = int(self._sorted.searchsorted(mask))
+        found = place < len(self) and self._sorted[place] == mask
+        return int(self._order[place]) if found else -1
 
     def holding(self, mask: int) -> npt.NDArray[np.bool_]:
         """Return which sets hold all concepts of `mask`, `N`."""
