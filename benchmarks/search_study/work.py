@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import filecmp
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from pathlib import Path
 
 from ..._facade import Run, search
 from ...core import VLMFailError
-from ...rendering.picture_cache import FOLDER_VARIABLE, LIMIT_VARIABLE, PictureCache
+from ...rendering.picture_cache import PictureCache
 from ...runs.store import RunStore
+from ..studies.pictures import keep_pictures, link_pictures
 from ..studies.workers import obey_the_driver
 from .plan import DONE, Study, Task, state_of
+
+__all__ = ["Report", "link_pictures", "perform", "use_cache", "work"]
 
 _SECONDS_BETWEEN_REPORTS = 0.5
 
@@ -124,24 +123,4 @@ def perform(study: Study, task: Task, report: Callable[[int], None]) -> float | 
 
 def use_cache(study: Study) -> None:
     """Have this process read and keep pictures in the study's cache, or in none."""
-    os.environ[FOLDER_VARIABLE] = "" if study.cache is None else str(study.cache.absolute())
-    os.environ[LIMIT_VARIABLE] = str(study.cache_gib)
-
-
-def link_pictures(folder: Path, kept: PictureCache) -> int:
-    """Make a run's pictures links to the cache's equal ones; return how many became links.
-
-    A disk without hard links keeps two copies. A kept picture that is damaged replaces none.
-    """
-    count = 0
-    for path in sorted((folder / "images").glob("*.png")):
-        twin = kept.picture_path(path.stem)
-        beside = path.with_name(f".link-{path.name}")
-        with contextlib.suppress(OSError):
-            if twin.samefile(path) or not filecmp.cmp(twin, path, shallow=False):
-                continue
-            beside.unlink(missing_ok=True)
-            os.link(twin, beside)
-            os.replace(beside, path)
-            count += 1
-    return count
+    keep_pictures(study.cache, study.cache_gib)

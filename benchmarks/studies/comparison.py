@@ -6,12 +6,14 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 RESAMPLES = 10_000
+
+Statistic = Literal["mean", "median"]
 
 F64 = npt.NDArray[np.float64]
 
@@ -24,23 +26,32 @@ class Spread:
         mean: Its mean.
         sd: Sample standard deviation, None below two.
         n: Number of values.
+        quartiles: 25 %, 50 % and 75 % of the values, None where they were not asked for.
     """
 
     mean: float
     sd: float | None
     n: int
+    quartiles: tuple[float, float, float] | None = None
 
     @classmethod
-    def of(cls, values: Iterable[float | None]) -> Spread | None:
+    def of(cls, values: Iterable[float | None], *, quartiles: bool = False) -> Spread | None:
         """Summarise the values that are not None; None when there are none."""
         known = [value for value in values if value is not None]
         if not known:
             return None
-        return cls(fmean(known), stdev(known) if len(known) > 1 else None, len(known))
+        parts = None
+        if quartiles:
+            low, middle, high = (float(q) for q in np.percentile(known, [25, 50, 75]))
+            parts = (low, middle, high)
+        return cls(fmean(known), stdev(known) if len(known) > 1 else None, len(known), parts)
 
     def to_json(self) -> dict[str, float | int | None]:
         """Return it as JSON values."""
-        return {"mean": self.mean, "sd": self.sd, "n": self.n}
+        found: dict[str, float | int | None] = {"mean": self.mean, "sd": self.sd, "n": self.n}
+        if self.quartiles is not None:
+            found |= dict(zip(("q25", "median", "q75"), self.quartiles, strict=True))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +79,8 @@ class Against:
 
     Attributes:
         seeds: Number of common seeds.
-        difference: Difference of the means.
-        ratio: Ratio of the means; None when the baseline's is 0.
+        difference: Difference of the means (or medians).
+        ratio: Their ratio; None when the baseline's is 0.
         p: Two-sided p of the paired permutation test (signs of the differences flipped).
         p_holm: The same, corrected for the comparisons of the table (Holm).
     """
@@ -91,17 +102,24 @@ class Against:
         }
 
 
-def against(values: Mapping[int, float], baseline: Mapping[int, float]) -> Against | None:
+def against(
+    values: Mapping[Any, float],
+    baseline: Mapping[Any, float],
+    statistic: Statistic = "mean",
+) -> Against | None:
     """Compare two searchers by the figures that they reached under the same seeds.
 
     Args:
-        values: Figure by seed.
+        values: Figure by seed, or by whatever else makes pairs.
         baseline: The baseline's.
+        statistic: What stands for the seeds.
 
     Returns:
         None with fewer than two common seeds.
     """
     from scipy.stats import permutation_test
+
+    middle: Callable[..., Any] = np.mean if statistic == "mean" else np.median
 
     common = sorted(values.keys() & baseline.keys())
     if len(common) < 2:
@@ -110,11 +128,11 @@ def against(values: Mapping[int, float], baseline: Mapping[int, float]) -> Again
     theirs = np.array([baseline[seed] for seed in common], dtype=np.float64)
 
     def difference(a: F64, b: F64, axis: int = -1) -> Any:
-        return a.mean(axis=axis) - b.mean(axis=axis)
+        return middle(a, axis=axis) - middle(b, axis=axis)
 
     def ratio(a: F64, b: F64, axis: int = -1) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):
-            return a.mean(axis=axis) / b.mean(axis=axis)
+            return middle(a, axis=axis) / middle(b, axis=axis)
 
     test = permutation_test(
         (ours, theirs),
@@ -127,7 +145,7 @@ def against(values: Mapping[int, float], baseline: Mapping[int, float]) -> Again
     return Against(
         seeds=len(common),
         difference=_bootstrapped(ours, theirs, difference),
-        ratio=_bootstrapped(ours, theirs, ratio) if theirs.mean() > 0 else None,
+        ratio=_bootstrapped(ours, theirs, ratio) if middle(theirs) > 0 else None,
         p=float(test.pvalue),
     )
 

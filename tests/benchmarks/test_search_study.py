@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from vlmfail.benchmarks.search_study import plan, processes
+from vlmfail.benchmarks.search_study import plan, work
 from vlmfail.benchmarks.search_study.__main__ import main
 from vlmfail.benchmarks.search_study.plan import (
     Study,
@@ -28,6 +28,7 @@ from vlmfail.benchmarks.search_study.plan import (
     state_of,
 )
 from vlmfail.benchmarks.search_study.work import link_pictures, perform
+from vlmfail.benchmarks.studies import processes
 from vlmfail.core import UsageError
 from vlmfail.rendering.picture_cache import PictureCache
 from vlmfail.runs.run import RunData
@@ -297,7 +298,7 @@ def test_whatever_ends_the_driver_ends_its_runs(
     monkeypatch.setattr(processes, "_stop", stopped.extend)
     made, task = study(tmp_path), Task(MODEL, "random", 0)
     with pytest.raises(BrokenPipeError):
-        processes.do_all(made, {task: plan.State()}, 1, Console(file=io.StringIO()))
+        processes.do_all(made, {task: plan.State()}, 1, Console(file=io.StringIO()), work.work)
     assert [one.task for one in stopped] == [task]
 
 

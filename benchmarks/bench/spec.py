@@ -1,0 +1,154 @@
+"""A bench from what a user wrote, in a file or as options; mistakes are one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from ...core import UnknownNameError, UsageError
+from ...core.text import tamed
+from ...runs.loggers import LOGGERS
+from ...searchers._knobs import choice, real, whole
+from .arms import Bench, SearcherArm, Statistic
+from .env_arms import read_envs
+from .seeds import parse_seeds
+from .values import check_labels, folder, items, known_keys, text, texts
+
+CAPS = ("max_requests", "max_total_tokens", "max_dollars")
+
+KEYS = (
+    "envs", "env_args", "searchers", "models", "seeds", "budget", "trials", "batch", "threshold",
+    "renderer", "baseline", "confirm", "top", "fresh", "statistic", "log", "concurrency",
+    *CAPS, "cache", "cache_gib", "name", "out", "processes",
+)  # fmt: skip
+
+OTHER_WORDS = {
+    "env": "envs",
+    "searcher": "searchers",
+    "model": "models",
+    "seed": "seeds",
+    "loggers": "log",
+    "set": "env_args",
+}
+"""What else a user may write for a key."""
+
+SEARCHER_KEYS = ("name", "label", "args")
+
+
+def make_bench(given: Mapping[str, Any]) -> Bench:
+    """Return the bench that values describe.
+
+    Args:
+        given: Values by key: see `KEYS`. What is None is not given.
+
+    Raises:
+        UsageError: For the first thing that cannot be.
+    """
+    values = known_keys("key", given, KEYS, OTHER_WORDS)
+    trials = values.get("trials")
+    searchers = _searchers(values.get("searchers"))
+    models = texts("models", values.get("models", ()))
+    envs = read_envs(
+        values.get("envs"), models, values.get("env_args") or {}, with_trials=trials is not None
+    )
+    confirm, top, fresh = _confirm(values)
+    out = folder(values.get("out", "runs/bench"))
+    threshold = real("threshold", values.get("threshold", 0.6), 0.0, 1.0)
+    if threshold == 0.0:
+        raise UsageError("threshold: expected a rate above 0 and at most 1, got 0")
+    return Bench(
+        out=out,
+        envs=envs,
+        searchers=searchers,
+        seeds=parse_seeds(values.get("seeds", 1)),
+        budget=whole("budget", values.get("budget", 1000), 1),
+        trials=None if trials is None else whole("trials", trials, 1),
+        batch=whole("batch", values.get("batch", 8), 1),
+        threshold=threshold,
+        renderer=None if values.get("renderer") is None else text("renderer", values["renderer"]),
+        baseline=_baseline(values.get("baseline"), searchers),
+        confirm=confirm,
+        top=top,
+        fresh=fresh,
+        statistic=_statistic(values.get("statistic", "mean")),
+        loggers=_loggers(values.get("log", ())),
+        concurrency=whole("concurrency", values.get("concurrency", 1), 1),
+        caps=_caps(values),
+        cache=_cache(values.get("cache", True), out),
+        cache_gib=real("cache_gib", values.get("cache_gib", 10.0), 0.001, 1e9),
+        name=text("name", values.get("name") or out.absolute().name or "bench"),
+    )
+
+
+def _searchers(value: Any) -> tuple[SearcherArm, ...]:
+    entries = items("searchers", () if value is None else value)
+    if not entries:
+        raise UsageError(
+            "searchers: none is named, e.g. --searchers random,gpts; `vlmfail list` lists them"
+        )
+    found: list[SearcherArm] = []
+    for item in entries:
+        if isinstance(item, Mapping):
+            entry = known_keys("searcher's key", item, SEARCHER_KEYS, {"searcher": "name"})
+            name = text("searchers", entry.get("name"))
+            args = entry.get("args", {})
+            if not isinstance(args, Mapping):
+                raise UsageError(f"searchers: args of {name}: expected names with values")
+            label = text("label", entry.get("label", name))
+        else:
+            name, args = text("searchers", item), {}
+            label = name
+        found.append(SearcherArm(label, name, {str(k): v for k, v in args.items()}))
+    check_labels("searchers", [one.label for one in found], "give one of them another label")
+    return tuple(found)
+
+
+def _baseline(value: Any, searchers: Sequence[SearcherArm]) -> str:
+    labels = [one.label for one in searchers]
+    if value is None:
+        return "random" if "random" in labels else labels[0]
+    name = text("baseline", value)
+    if name not in labels:
+        raise UnknownNameError("baseline", name, labels, "It is one of the bench's searchers.")
+    return name
+
+
+def _confirm(values: Mapping[str, Any]) -> tuple[bool, int, int]:
+    wanted = values.get("confirm", False)
+    given: Mapping[str, Any] = values
+    if isinstance(wanted, Mapping):
+        given = {**values, **known_keys("key of confirm", wanted, ("top", "fresh"), {})}
+        wanted = True
+    if not isinstance(wanted, bool):
+        raise UsageError(f"confirm: expected yes or no, got {tamed(repr(wanted), 80)}")
+    top, fresh = given.get("top", 10), given.get("fresh", 20)
+    return wanted, whole("top", top, 1), whole("fresh", fresh, 1)
+
+
+def _statistic(value: Any) -> Statistic:
+    known: tuple[Statistic, ...] = get_args(Statistic)
+    choice("statistic", value, known)
+    return next(one for one in known if one == value)
+
+
+def _loggers(value: Any) -> tuple[str, ...]:
+    found = texts("log", value)
+    for spec in found:
+        LOGGERS.load(spec.partition("=")[0])
+    return found
+
+
+def _caps(values: Mapping[str, Any]) -> dict[str, float]:
+    caps: dict[str, float] = {}
+    for name in CAPS:
+        value = values.get(name)
+        if value is not None:
+            caps[name] = real(name, value, 1e-9) if name == "max_dollars" else whole(name, value, 1)
+    return caps
+
+
+def _cache(value: Any, out: Path) -> Path | None:
+    if isinstance(value, bool):
+        return out / "pictures" if value else None
+    return folder(value, "cache")
