@@ -11,6 +11,7 @@ from ..runs.run import RunData
 from .episodes import episode_metrics, has_episodes
 from .fresh import rerun_tallies
 from .modes import FailureMode, count, failure_modes, most_frequent
+from .planted import is_planted, planted_metrics
 from .shares import Share as Share  # its callers know it from here
 from .vector_modes import is_vector_run
 
@@ -25,7 +26,8 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
     of evaluated candidates of which no scene was valid, ``rerun_mean``, ``rerun_sd``,
     ``rerun_share_80`` fresh rates of the re-run modes, and ``pfm_by_expected``,
     ``pfm_by_direction``. Where trials are episodes also those of `episode_metrics`: ``fr``,
-    ``tc``, ``tcf``, ``foc``.
+    ``tc``, ``tcf``, ``foc``; on a planted landscape those of `planted_metrics`: ``pfm_true``,
+    ``oracle_share``, ``recall``, ``modes_at_1k``, ``false_reports``, ``non_minimal_reports``.
 
     Args:
         run: The run.
@@ -51,6 +53,7 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
         "pfm_by_expected": pfm_by_expected(run, tau),
         "pfm_by_direction": pfm_by_direction(run, modes),
         **(episode_metrics(run) if has_episodes(run) else {}),
+        **(planted_metrics(run, tau) if is_planted(run) else {}),
     }
 
 

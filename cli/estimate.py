@@ -48,7 +48,7 @@ def estimate(
         domain: Any = make_domain(env, **pairs("--env-arg", env_arg or []))
         if plays_episodes(domain):
             raise UsageError(
-                f"an episode of {env} sends no requests and costs time alone: a search of a few "
+                f"a trial of {env} sends no requests and costs time alone: a search of a few "
                 f"tells how long, vlmfail search {env} --budget 10"
             )
         made = make_model(model)

@@ -29,6 +29,7 @@ def label(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Label a sample of a run's trials on a page of this machine, until Ctrl-C."""
+    from ..analysis.planted import is_planted
     from ..runs.run import RunData
     from ..ui.label.labels import LabelStore, reviewer_name
     from ..ui.label.summary import label_summary, sample_trials
@@ -42,6 +43,8 @@ def label(
         raise UsageError(
             f"{run} holds episodes, which have no question to label: `vlmfail report` shows them"
         )
+    if is_planted(data):
+        raise UsageError(f"{run} searched a planted landscape, which has nothing to label")
     from ..models.serving_server import HOST, bind
     from ..models.serving_server import run as serve
     from ..ui.label.server import make_label_app

@@ -78,7 +78,9 @@ def conclude(
     confirmed = result["metrics"]["confirmed_modes"]
     untried = any(mode["fresh"] is None for mode in result["failure_modes"][:10])
     if untried and not as_json:
-        say(f"try them on fresh scenes: vlmfail resume {run.path} --confirm")
+        from ..reports.wording import fresh_trials
+
+        say(f"try them on {fresh_trials(run)}: vlmfail resume {run.path} --confirm")
     if unkept and as_json:
         note(unkept)
     if fail_on_modes is not None and confirmed >= fail_on_modes:
@@ -118,7 +120,7 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
     if modes:
         console = wide_console()
         console.print()
-        console.print(modes_table(modes, limit))
+        console.print(modes_table(modes, limit, wording.fresh_trials(run)))
         if len(modes) > limit:
             say(f"… and {len(modes) - limit} more")
     counts = [f"{number} {wording.words(name)}" for name, number in outcome_counts(run).items()]
@@ -142,6 +144,8 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
             f"FOC {covered['objects_failed']} of {covered['objects']} objects",
         ]
     say(" · ".join(parts))
+    if "planted" in metrics:
+        say(wording.by_true_rates(metrics))
     reason = run.store.meta("reason")
     if run.status not in ("finished", "interrupted") and reason:
         say(f"{run.status}: {reason}")

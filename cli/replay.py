@@ -152,13 +152,16 @@ def _print(values: dict[str, Any]) -> None:
         "truth": values["scene"].get("truth_reason"),
         "note": values["note"],
         **_episode(values),
+        "true rate": _true_rate(values),
         "picture": (values["picture"] or "none")
         + (" (missing)" if values["picture_missing"] else ""),
     }
+    if spoken["true rate"] is not None:  # a planted landscape has no pictures
+        del spoken["picture"]
     if "rerender" in values:
         same, what = values["rerender"]["same"], "picture"
         if "digest" in values["rerender"]:
-            what = "episode"
+            what = "episode" if spoken["true rate"] is None else "outcome"
         spoken["rerendered"] = f"the same {what}" if same else f"another {what}"
     facts(spoken)
     for title, name in (("request", "prompt"), ("reply", "reply")):
@@ -178,6 +181,12 @@ def _episode(values: dict[str, Any]) -> dict[str, Any]:
         f"{_yes(episode['success_at_end'])}",
         "contacts": contacts or "none but the table",
     }
+
+
+def _true_rate(values: dict[str, Any]) -> str | None:
+    """Return the true failure rate of a set on a planted landscape."""
+    rate = values["scene"].get("rate")
+    return f"{rate:.3f}" if isinstance(rate, float) else None
 
 
 def _yes(value: object) -> str:

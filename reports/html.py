@@ -20,6 +20,7 @@ from ..analysis.metrics import (
     outcome_counts,
 )
 from ..analysis.modes import FailureMode, failure_modes
+from ..analysis.planted import is_planted
 from ..analysis.repeats import find_repeats
 from ..analysis.shares import Share
 from ..analysis.summary import seconds, spent
@@ -137,7 +138,7 @@ def view(run: RunData, *, link_pictures: bool = False) -> dict[str, Any]:
             for rank, mode in enumerate(modes[:DETAILED_MODES], 1)
         ],
         "more_modes": [
-            _row(mode, rank)
+            {**_row(mode, rank), "true_rate": _true_rate(run, mode)}
             for rank, mode in enumerate(
                 modes[DETAILED_MODES:LISTED_MODES], min(len(modes), DETAILED_MODES) + 1
             )
@@ -146,6 +147,8 @@ def view(run: RunData, *, link_pictures: bool = False) -> dict[str, Any]:
         "concepts": [_share(share) for share in concept_rates(run)],
         "plot": plot,
         "episodes": _episodes(run, link_pictures) if has_episodes(run) else None,
+        "planted": is_planted(run),
+        "fresh_trials": wording.fresh_trials(run),
         "metrics": wording.explanations(run, metrics),
         "by_expected": _shares(metrics["pfm_by_expected"]),
         "by_direction": _shares(metrics["pfm_by_direction"]),
@@ -288,11 +291,20 @@ def _mode(run: RunData, mode: FailureMode, rank: int, link: bool) -> dict[str, A
         shown = [trial for trial in shown if trial.picture is not None][:1] or shown[:1]
     return {
         **_row(mode, rank),
+        "true_rate": _true_rate(run, mode),
         "rule": mode.rule,
         "rule_text": rule_text,
         "directions": wording.tallied(mode.directions),
         "trials": [_trial(run, trial, link, rule_text, wide) for trial in shown],
     }
+
+
+def _true_rate(run: RunData, mode: FailureMode) -> str | None:
+    """Return the true failure rate of a mode on a planted landscape."""
+    if not is_planted(run):
+        return None
+    first = mode.trials[0]
+    return wording.percent(run.records[first.key, first.index].scene.get("rate"))
 
 
 def _shown_trials(run: RunData, mode: FailureMode) -> list[Trial]:

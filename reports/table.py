@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def modes_table(modes: Sequence[FailureMode], limit: int = 10) -> Table:
+def modes_table(
+    modes: Sequence[FailureMode], limit: int = 10, fresh_trials: str = "fresh scenes"
+) -> Table:
     """Return a table of the first `limit` modes; nothing in it is read as markup.
 
     Args:
         modes: Ranked failure modes.
         limit: Rows.
+        fresh_trials: What modes are tried on again, in words.
     """
     from rich import box
     from rich.table import Table
@@ -27,19 +30,22 @@ def modes_table(modes: Sequence[FailureMode], limit: int = 10) -> Table:
     table.add_column("#", justify="right", style="dim")
     table.add_column("failure mode", overflow="fold")
     table.add_column("failures", no_wrap=True)
-    table.add_column("rule")
-    table.add_column("error")
-    table.add_column("fresh scenes", no_wrap=True)
+    # A landscape's outcomes have no reason.
+    reasons = any(mode.rule or mode.direction for mode in modes)
+    if reasons:
+        table.add_column("rule")
+        table.add_column("error")
+    table.add_column(fresh_trials, no_wrap=True)
     for rank, mode in enumerate(modes[:limit], 1):
         fresh = wording.confirmation(mode)
         if mode.fresh.n:
             fresh += f" {mode.fresh.failures}/{mode.fresh.n}"
+        why = [Text(wording.clean(mode.rule or "")), Text(wording.words(mode.direction))]
         table.add_row(
             str(rank),
             Text(" + ".join(wording.mode_parts(mode))),
             wording.counted(mode.failures, mode.n, mode.interval),
-            Text(wording.clean(mode.rule or "")),
-            Text(wording.words(mode.direction)),
+            *(why if reasons else ()),
             fresh,
         )
     return table

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..analysis.metrics import evaluated, is_concept_set, is_fixed
 from ..analysis.modes import FailureMode
+from ..analysis.planted import is_planted
 from ..analysis.vector_modes import is_vector_run
 from ..core.text import UNPRINTABLE
 from ..runs.run import RunData
@@ -85,7 +86,7 @@ def headline(run: RunData, modes: Sequence[FailureMode]) -> str:
         f"{plural(len(modes), 'failure mode')} in {plural(sets, 'evaluated candidate')}: "
         f"combinations that fail in {tau} of the trials or more."
     )
-    return _judged(found, modes)
+    return _judged(found, modes, fresh_trials(run))
 
 
 def _of_scenes(run: RunData, modes: Sequence[FailureMode], tau: str) -> str:
@@ -101,23 +102,29 @@ def _of_scenes(run: RunData, modes: Sequence[FailureMode], tau: str) -> str:
         f"{plural(len(modes), 'failure mode')}: regions whose scenes fail in {tau} or more. {seen}"
         " in all.",
         modes,
+        fresh_trials(run),
     )
 
 
-def _judged(found: str, modes: Sequence[FailureMode]) -> str:
+def fresh_trials(run: RunData) -> str:
+    """Return what a run's modes are tried on again: a landscape has no scenes."""
+    return "fresh trials" if is_planted(run) else "fresh scenes"
+
+
+def _judged(found: str, modes: Sequence[FailureMode], fresh: str) -> str:
     """Return what was found with what fresh trials say of it."""
     confirmed = sum(mode.confirmed is True for mode in modes)
     tested = sum(mode.confirmed is not None for mode in modes)
     if tested == 0:
         return (
-            f"{found} None has been re-run on fresh scenes yet, so the rates are those of the "
+            f"{found} None has been re-run on {fresh} yet, so the rates are those of the "
             "search, which lean high."
         )
     if tested == 1:
         verdict = "is confirmed" if confirmed else "is not confirmed"
-        return f"{found} The one that was tried on fresh scenes {verdict}."
+        return f"{found} The one that was tried on {fresh} {verdict}."
     return (
-        f"{found} Of the {tested} that were tried on fresh scenes, {confirmed or 'none'} "
+        f"{found} Of the {tested} that were tried on {fresh}, {confirmed or 'none'} "
         f"{'is' if confirmed < 2 else 'are'} confirmed."
     )
 
@@ -143,23 +150,90 @@ def explanations(run: RunData, metrics: Mapping[str, Any]) -> list[tuple[str, st
             "how different the failure modes are from each other: mean Jaccard distance, 0 alike, "
             "1 nothing in common; needs two modes",
         ),
-        (
-            "Infeasible",
-            percent(metrics["infeasible"]),
-            "share of the proposed candidates of which no scene could be built or seen",
-        ),
     ]
+    if is_planted(run):
+        rows += _planted_rows(metrics)
+    else:
+        rows.append(
+            (
+                "Infeasible",
+                percent(metrics["infeasible"]),
+                "share of the proposed candidates of which no scene could be built or seen",
+            )
+        )
     if metrics["rerun_mean"] is not None:
         spread = "" if metrics["rerun_sd"] is None else f" ± {percent(metrics['rerun_sd'])}"
         rows.append(
             (
                 "Re-run",
                 f"{percent(metrics['rerun_mean'])}{spread}",
-                "failure rate of the re-run modes on fresh scenes (mean ± sd): free of selection; "
+                f"failure rate of the re-run modes on {fresh_trials(run)} (mean ± sd): free of "
+                "selection; "
                 f"{percent(metrics['rerun_share_80'])} of them fail in 80 % or more",
             )
         )
     return rows + (_episode_rows(metrics) if "tcf" in metrics else [])
+
+
+def by_true_rates(metrics: Mapping[str, Any]) -> str:
+    """Return the figures of a run on a planted landscape in a line."""
+    counts = metrics["planted"]
+    at_1k = "no data" if metrics["modes_at_1k"] is None else f"{metrics['modes_at_1k']:.1f}"
+    parts = [
+        f"PFM {percent(metrics['pfm_true'])} (random {percent(counts['random_pfm'])})"
+        if metrics["pfm_true"] is not None
+        else f"PFM not defined (random {percent(counts['random_pfm'])})",
+        f"{percent(metrics['oracle_share'])} of the oracle's yield",
+        f"{at_1k} modes at 1k",
+        f"{plural(counts['reports'], 'report')}, {counts['good_reports']} good, "
+        f"{counts['false_reports']} false, {counts['non_minimal_reports']} not minimal",
+        f"recall {counts['recalled']} of {counts['minimal_modes']}",
+    ]
+    return "by the true rates: " + " · ".join(parts)
+
+
+def _planted_rows(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    counts = metrics["planted"]
+    defined = metrics["pfm_true"] is not None
+    reports = counts["reports"]
+    at_1k = "no data" if metrics["modes_at_1k"] is None else f"{metrics['modes_at_1k']:.1f}"
+    return [
+        (
+            "True PFM",
+            percent(metrics["pfm_true"]) if defined else "not defined",
+            f"the same by the true rates: {counts['evaluated_true']} of {counts['evaluated']} sets; "
+            f"random search reaches {percent(counts['random_pfm'])} on this landscape",
+        ),
+        (
+            "Oracle share",
+            percent(metrics["oracle_share"]),
+            f"true modes found, {counts['found']}, among the {counts['oracle_found']} that the "
+            "budget can evaluate for one who knows them; above 100 % when fewer trials a set do",
+        ),
+        (
+            "Modes at 1k",
+            at_1k,
+            f"reported modes that are true, minimal and hold no other, {counts['good_reports']} of "
+            f"{reports}, per 1000 trials, those of a re-run included",
+        ),
+        (
+            "Recall",
+            percent(metrics["recall"]),
+            f"share of the landscape's {counts['minimal_modes']} minimal modes that were reported: "
+            f"{counts['recalled']}",
+        ),
+        (
+            "False reports",
+            percent(metrics["false_reports"]) if reports else "no reports",
+            f"reported modes that are none by the true rate: {counts['false_reports']} of {reports}",
+        ),
+        (
+            "Non-minimal",
+            percent(metrics["non_minimal_reports"]) if reports else "no reports",
+            "reported modes that hold another one, or that fail in 80 % or more without one of "
+            f"their concepts: {counts['non_minimal_reports']} of {reports}",
+        ),
+    ]
 
 
 def _episode_rows(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:

@@ -20,6 +20,8 @@ SEARCHERS = Registry(
         "sorting-dt": "vlmfail.searchers.sorted_surrogate:SortingTree",
         "sorting-rf": "vlmfail.searchers.sorted_surrogate:SortingForest",
         "weighted-rf": "vlmfail.searchers.weighted_forest:WeightedForest",
+        "oracle": "vlmfail.searchers.oracles:Oracle",
+        "greedy-oracle": "vlmfail.searchers.oracles:GreedyOracle",
     },
     "See `vlmfail list`.",
 )
