@@ -1,4 +1,4 @@
-"""Loggers: where a run's evaluations also go. Only the driver process logs."""
+"""The JSON-lines logger: one object a line."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..core import EnvironmentFault, Evaluation, Logger, Registry, TrialRecord, UsageError
-from .store import dump_json
-
-LOGGERS = Registry("logger", "vlmfail.loggers", {"jsonl": "vlmfail.runs.loggers:JsonLinesLogger"})
+from ...core import EnvironmentFault, Evaluation, TrialRecord
+from ..store import dump_json
 
 
 class JsonLinesLogger:
@@ -54,16 +52,3 @@ class JsonLinesLogger:
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Write the summary."""
         self._write("a", {"event": "finish", **summary})
-
-
-def make_logger(logger: str | Logger) -> Logger:
-    """Return a logger by name (``jsonl`` or ``jsonl=FILE``), or the object itself."""
-    if not isinstance(logger, str):
-        return logger
-    name, _, path = logger.partition("=")
-    made = LOGGERS.load(name)
-    try:
-        built: Logger = made(path) if path else made()
-    except TypeError as error:
-        raise UsageError(f"logger {logger!r}: {error}") from error
-    return built
