@@ -209,6 +209,7 @@ def search(
         threshold=config["threshold"],
         loggers=made,
         progress=progress,
+        metrics=_figures,
     )
     try:
         loop.run()
@@ -425,6 +426,14 @@ def versions() -> dict[str, str]:
     return found
 
 
+def _figures(store: RunStore) -> dict[str, Any]:
+    """Return a run's metrics for its loggers; none where the run cannot be read."""
+    try:
+        return compute_metrics(RunData(store))
+    except VLMFailError:
+        return {}
+
+
 def _free_name(path: Path) -> Path:
     candidate, number = path, 2
     while candidate.exists():
@@ -445,7 +454,7 @@ def _copy_run(source: Path, target: Path, retry_errors: bool) -> Path:
         with guard_disk(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(part, ignore_errors=True)
-            left_out = shutil.ignore_patterns("run.lock", "report.html")
+            left_out = shutil.ignore_patterns("run.lock", "report.html", "wandb", "tensorboard")
             shutil.copytree(source, part, ignore=left_out)
             # Under its own name only when whole: half a run would pass for one.
             part.rename(target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -106,6 +106,7 @@ class SearchLoop:
         threshold: float,
         loggers: Sequence[Logger] = (),
         progress: ProgressCallback | None = None,
+        metrics: Callable[[RunStore], Mapping[str, Any]] | None = None,
     ) -> None:
         """Prepare; nothing runs yet."""
         self._env = env
@@ -116,6 +117,7 @@ class SearchLoop:
         self._threshold = threshold
         self._loggers = loggers
         self._progress = progress
+        self._metrics = metrics
         self._step = 0
         self._rates: dict[str, float | None] = {}
         self._failures = 0
@@ -131,6 +133,9 @@ class SearchLoop:
         status, reason = "interrupted", "stopped by the user"
         try:
             for logger in self._loggers:
+                attach = getattr(logger, "attach", None)
+                if attach is not None:
+                    attach(self._store.path)
                 logger.start(self._store.config)
             status, reason = self._drive(started, stored_before)
         except KeyboardInterrupt:
@@ -150,8 +155,11 @@ class SearchLoop:
         self._store.set_meta("seconds_total", f"{seconds:.3f}")
         self._store.set_meta("seconds_search", f"{self._search_seconds:.4f}")
         keep_spent(self._store, self._env.state.evaluator.ledger)
+        summary: dict[str, Any] = {"status": status, "reason": reason, "calls": self.charged}
+        if self._loggers and self._metrics is not None:
+            summary["metrics"] = self._metrics(self._store)
         for logger in self._loggers:
-            logger.finish({"status": status, "reason": reason, "calls": self.charged})
+            logger.finish(summary)
 
     @property
     def charged(self) -> int:
@@ -288,14 +296,16 @@ class SearchLoop:
         self._n += evaluation.new.n
 
     def _report(self, evaluations: Sequence[Evaluation[Any]], started: float, resumed: int) -> None:
+        calls = self.charged - sum(evaluation.new.charged for evaluation in evaluations)
         for evaluation in evaluations if self._loggers else ():
             records = [
                 record
                 for trial in evaluation.new.trials
                 if (record := self._store.get(trial.key, trial.index)) is not None
             ]
+            calls += evaluation.new.charged
             for logger in self._loggers:
-                logger.log(self.charged, evaluation, records)
+                logger.log(calls, evaluation, records)
         if self._progress is not None:
             rates = self._rates.values()
             self._progress(
