@@ -44,7 +44,7 @@ class Helper:
         self._begin()
         if self._told.get("why"):
             where = Path(self._run.dir).parent
-            self.tell(f"{self._told['why']}; logged offline, to upload it: wandb sync {where}")
+            self._tell(f"{self._told['why']}; logged offline, to upload it: wandb sync {where}")
         self._run.define_metric("call")
         self._run.define_metric("*", step_metric="call", step_sync=False)
         exit_code = 1
@@ -66,12 +66,15 @@ class Helper:
         if file.is_file():
             lost = len(self._sent - stored_steps(file))
         if lost:
-            self.tell(f"{lost} of {len(self._sent)} evaluations could not be written to {file}")
+            self._tell(f"{lost} of {len(self._sent)} evaluations could not be written to {file}")
         self._answer({"stored": len(self._sent)})
 
-    def tell(self, reason: str) -> None:
-        """Tell the search, and so its user, what is not as asked."""
-        self._answer({"told": _scrubbed(reason)})
+    def fail(self, error: BaseException) -> None:
+        """Tell the search, and so its user, why nothing more is logged."""
+        self._tell(f"{_scrubbed(str(error) or repr(error))}; nothing more is logged")
+
+    def _tell(self, reason: str) -> None:
+        self._answer({"told": reason})
 
     def _answer(self, value: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):
@@ -130,7 +133,8 @@ class Helper:
     def _go_offline(self, why: str) -> None:
         """Begin again without the service; no event was read yet, so none is lost."""
         told = {**self._told, "mode": "offline", "why": why}
-        env = {**os.environ, "VLMFAIL_WANDB": json.dumps(told), "WANDB_MODE": "offline"}
+        env = {**os.environ, "VLMFAIL_WANDB": json.dumps(told)}
+        env.pop("WANDB_SERVICE", None)  # the service of the first try holds the run's id
         os.dup2(self._events, 0)
         os.dup2(self._answers, 1)
         os.execve(sys.executable, [sys.executable, "-P", os.path.abspath(__file__)], env)
@@ -227,7 +231,7 @@ def main() -> None:
     try:
         helper.work()
     except BaseException as error:
-        helper.tell(f"{_scrubbed(str(error) or repr(error))}; nothing more is logged")
+        helper.fail(error)
         # Neither W&B's exit handlers nor its threads may hold this process up.
         os._exit(3)
 
