@@ -6,11 +6,10 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from ..studies.comparison import Statistic
 from ..studies.folders import slug
-
-Statistic = Literal["mean", "median"]
 
 LONGEST_PART = 80
 """Characters of a folder's name; longer ones end in a digest instead."""

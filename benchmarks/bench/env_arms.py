@@ -10,7 +10,7 @@ from typing import Any
 from ...core import UnknownNameError, UsageError
 from ...core.text import tamed
 from ...envs.options import EnvOptions
-from ...envs.registry import domain_defaults, domain_options
+from ...envs.registry import domain_class, domain_defaults, domain_options
 from .arms import EnvArm
 from .seeds import is_range, parse_seeds
 from .values import check_labels, items, known_keys, texts
@@ -56,8 +56,8 @@ def read_envs(
         args = {name: one for name, one in shared.items() if name in options} | entry["args"]
         for name in args:
             _check_option(entry["id"], name, options, with_trials)
-        tested = entry["models"] or tuple(models) or (_own_model(entry["id"]),)
-        found += _expanded(entry, args, tuple(tested))
+        tested = entry["models"] or _tested(entry["id"], models)
+        found += _expanded(entry, args, tested)
         if len(found) > MOST:
             raise UsageError(f"envs: more than {MOST} of them")
     check_labels("envs", [env.label for env in found], "give one of them another label")
@@ -100,8 +100,12 @@ def _check_option(env: str, name: str, options: set[str], with_trials: bool) -> 
     raise UnknownNameError(f"option of {env}", name, options)
 
 
-def _own_model(env: str) -> str:
-    return str(EnvOptions(**domain_defaults(env)).model)
+def _tested(env: str, models: Sequence[str]) -> tuple[str, ...]:
+    """Return the models of an environment that names none itself: the bench's, else its own."""
+    # A landscape draws its outcomes itself, whatever models the other environments test.
+    if models and not hasattr(domain_class(env), "make_model"):
+        return tuple(models)
+    return (str(EnvOptions(**domain_defaults(env)).model),)
 
 
 def _expanded(

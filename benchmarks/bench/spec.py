@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 from ...core import UnknownNameError, UsageError
 from ...core.text import tamed
+from ...rendering.picture_cache import FOLDER_VARIABLE, LIMIT_VARIABLE
 from ...runs.loggers import LOGGERS
 from ...searchers._knobs import choice, real, whole
-from .arms import Bench, SearcherArm, Statistic
+from ..studies.comparison import Statistic
+from ..studies.folders import slug
+from .arms import Bench, SearcherArm
 from .env_arms import read_envs
+from .reading import read_file
 from .seeds import parse_seeds
 from .values import check_labels, folder, items, known_keys, text, texts
 
@@ -34,6 +40,25 @@ OTHER_WORDS = {
 """What else a user may write for a key."""
 
 SEARCHER_KEYS = ("name", "label", "args")
+
+
+def merged(file: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a bench's file, those that are given in place of its own.
+
+    Args:
+        file: The file, if there is one; a bench without a folder goes into ``runs/bench-FILE``.
+        given: Values by key; what is None is not given.
+    """
+    values: dict[str, Any] = {}
+    if file is not None:
+        values = known_keys("key", read_file(file), KEYS, OTHER_WORDS)
+        values.setdefault("out", Path("runs") / f"bench-{slug(file.stem)}")
+    return {**values, **known_keys("key", given, KEYS, OTHER_WORDS)}
+
+
+def with_processes(values: Mapping[str, Any]) -> tuple[Bench, int]:
+    """Return the bench that values describe, and how many runs go on at once."""
+    return make_bench(values), whole("processes", values.get("processes", 1), 1)
 
 
 def make_bench(given: Mapping[str, Any]) -> Bench:
@@ -75,8 +100,8 @@ def make_bench(given: Mapping[str, Any]) -> Bench:
         loggers=_loggers(values.get("log", ())),
         concurrency=whole("concurrency", values.get("concurrency", 1), 1),
         caps=_caps(values),
-        cache=_cache(values.get("cache", True), out),
-        cache_gib=real("cache_gib", values.get("cache_gib", 10.0), 0.001, 1e9),
+        cache=_cache(values.get("cache"), out),
+        cache_gib=_cache_gib(values.get("cache_gib")),
         name=text("name", values.get("name") or out.absolute().name or "bench"),
     )
 
@@ -149,6 +174,15 @@ def _caps(values: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _cache(value: Any, out: Path) -> Path | None:
-    if isinstance(value, bool):
-        return out / "pictures" if value else None
+    if value is None and FOLDER_VARIABLE in os.environ:
+        value = os.environ[FOLDER_VARIABLE] or False
+    if value is None or isinstance(value, bool):
+        return None if value is False else out / "pictures"
     return folder(value, "cache")
+
+
+def _cache_gib(value: Any) -> float:
+    if value is None:
+        with contextlib.suppress(ValueError):
+            value = float(os.environ.get(LIMIT_VARIABLE, ""))
+    return real("cache_gib", 10.0 if value is None else value, 0.001, 1e9)

@@ -28,13 +28,17 @@ class Task:
         return f"{self.model} {self.searcher} seed {self.seed}"
 
 
-def read_provenance(folder: Path) -> Any:
+def read_provenance(folder: Path, name: str = PROVENANCE) -> Any:
     """Return which code began the study in a folder; None where no study was begun.
+
+    Args:
+        folder: The folder.
+        name: The file that says it.
 
     Raises:
         UsageError: It cannot be read, or the folder cannot be a study's.
     """
-    path = folder / PROVENANCE
+    path = folder / name
     try:
         return json.loads(path.read_text(encoding="utf-8")) or {}
     except FileNotFoundError:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from collections.abc import Sequence
 
 from ...analysis.metrics import Share
+from ...core.text import tamed
 from .comparison import Estimate, Spread
 
 EMPTY = "–"
@@ -24,6 +26,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, rule, *rows))
 
 
+def escaped(text: str) -> str:
+    """Return foreign text as one cell, none of which is read as Markdown or HTML."""
+    return re.sub(r"([\\`*_{}\[\]()<>#|!~&$])", r"\\\1", tamed(text))
+
+
 def spread(value: Spread | None, scale: float = 100.0, digits: int = 1) -> str:
     """Return mean ± sd, by default in percent."""
     if value is None:
@@ -32,12 +39,13 @@ def spread(value: Spread | None, scale: float = 100.0, digits: int = 1) -> str:
     return text if value.sd is None else f"{text} ± {scale * value.sd:.{digits}f}"
 
 
-def estimate(value: Estimate, scale: float, sign: bool = False) -> str:
+def estimate(value: Estimate, scale: float, sign: bool = False, digits: int = 1) -> str:
     """Return an effect with its interval."""
     low, high = (
-        f"{scale * end:.1f}" if end < float("inf") else "∞" for end in (value.low, value.high)
+        f"{scale * end:.{digits}f}" if end < float("inf") else "∞"
+        for end in (value.low, value.high)
     )
-    return f"{scale * value.value:{'+' if sign else ''}.1f} [{low}, {high}]"
+    return f"{scale * value.value:{'+' if sign else ''}.{digits}f} [{low}, {high}]"
 
 
 def share(value: Share | None, bounds: bool = True) -> str:
