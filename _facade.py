@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
+import inspect
 import os
 import platform
 import shutil
@@ -9,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from .agents.agent import SearchAgent
 from .agents.loop import SearchLoop, open_store
@@ -22,6 +25,7 @@ from .core import (
     Outcome,
     RunFolderError,
     UsageError,
+    VLMFailError,
     check_seed,
     plays_episodes,
     source_digest,
@@ -39,6 +43,62 @@ from .runs.spending import keep_deleted
 from .runs.store import RunStore, guard_disk
 from .searchers.registry import make_searcher
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+OTHER_WORDS = {
+    "searcher": "agent",
+    "searcher_args": "agent_args",
+    "env_options": "env_args",
+    "logger": "loggers",
+    "log": "loggers",
+}
+"""What the command line or a reader may call an argument of `search` and `resume`."""
+
+
+def _told_keywords(function: Callable[P, R]) -> Callable[P, R]:
+    """Have a function raise `UsageError` for keywords that it does not take."""
+    known = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def call(*given: P.args, **named: P.kwargs) -> R:
+        for name, value in named.items():
+            if name not in known:
+                env = named.get("env", given[0] if given else None)
+                raise UsageError(_unknown_keyword(function.__name__, name, value, known, env))
+        return function(*given, **named)
+
+    return call
+
+
+def _unknown_keyword(function: str, name: str, value: Any, known: list[str], env: Any) -> str:
+    takes = [one for one in known if one != "self"]
+    options = [o for o in _env_options(env) if o not in takes] if "env_args" in takes else []
+    said = f"{function}() takes no {name[:60]}="
+    other = OTHER_WORDS.get(name)
+    close = difflib.get_close_matches(name, [*takes, *options], n=1, cutoff=0.7)
+    meant = other if other in takes else next(iter(close), None)
+    if meant in takes:
+        return f"{said}: did you mean {meant}=?"
+    if meant in options:
+        if not isinstance(env, str):
+            return f"{said}, an option of environments: set {meant} on the one that you pass"
+        # A value may be long, and it may be a secret that went to the wrong place.
+        plain = isinstance(value, (bool, int, float, type(None)))
+        shown = f'env_args={{"{meant}": {repr(value) if plain else "..."}}}'
+        what = "an option" if meant == name else f"and {meant} is an option"
+        return f"{said}, {what} of the environment: pass {shown}"
+    beside = "; options of the env go into env_args=, of the searcher into agent_args="
+    return f"{said}: it takes {', '.join(takes)}" + beside * bool(options)
+
+
+def _env_options(env: Any) -> list[str]:
+    """Return the names of the options that an environment takes beside `search`'s arguments."""
+    try:
+        return [*EnvOptions.names(), *(domain_options(env) if isinstance(env, str) else ())]
+    except VLMFailError:
+        return EnvOptions.names()
+
 
 class Run(RunData):
     """A run with its failure modes, metrics and report."""
@@ -53,6 +113,7 @@ class Run(RunData):
         """PFM, MFR, Div and the rest, by lower-case name."""
         return compute_metrics(self)
 
+    @_told_keywords
     def confirm(
         self,
         *,
@@ -122,6 +183,7 @@ def domain_of(run: RunData) -> Domain[Any]:
     return make_domain(env, **options)
 
 
+@_told_keywords
 def search(
     env: str | FailureEnv | Any,
     agent: str | SearchAgent[Any] | type[SearchAgent[Any]] = "gpts",
@@ -169,7 +231,7 @@ def search(
         max_total_tokens: Cap on tokens.
         max_dollars: Cap on money.
         command: The command line to show in the report.
-        progress: Called after every batch.
+        progress: Called after every trial and every batch; see `Progress`.
 
     Raises:
         UsageError: For anything that cannot be, before the first trial.
@@ -220,6 +282,7 @@ def search(
     return Run(store)
 
 
+@_told_keywords
 def resume(
     path: str | os.PathLike[str],
     *,
@@ -254,7 +317,7 @@ def resume(
         max_requests: A higher cap on requests, which is the run's from then on.
         max_total_tokens: A higher cap on tokens, likewise.
         max_dollars: A higher cap on money, likewise.
-        progress: Called after every batch.
+        progress: Called after every trial and every batch; see `Progress`.
 
     Raises:
         UsageError: For a cap below the run's own, before anything is changed.

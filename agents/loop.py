@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
-from ..core import AgentError, Evaluation, Logger, RunFolderError, Tally, UsageError, derive_seed
+from ..core import (
+    AgentError,
+    Evaluation,
+    Logger,
+    Outcome,
+    Picture,
+    RunFolderError,
+    Tally,
+    TrialRecord,
+    UsageError,
+    derive_seed,
+)
 from ..envs.failure_env import FailureEnv
 from ..runs.caps import store_caps
+from ..runs.interruption import Interruption, is_interruption
 from ..runs.spending import is_unspent, keep_spent, load_spent, write_ahead
 from ..runs.store import LoggedEvaluation, RunStore, to_plain
 from .agent import SearchAgent
-from .progress import Progress, ProgressCallback
+from .progress import Counts, Progress, ProgressCallback
 
 IDENTITY = (
     "env",
@@ -122,27 +135,33 @@ class SearchLoop:
         self._rates: dict[str, float | None] = {}
         self._failures = 0
         self._n = 0
+        self._modes: int | None = None if env.candidates.kind == "vector" else 0
         self._search_seconds = 0.0
+        self._started = 0.0
+        self._calls_before = 0
+        self._resumed = 0
+        self._batch_counts = Counts()
+        self._interruption = Interruption()
 
     def run(self) -> str:
         """Run to the end; return the final status, also written to the store."""
-        started = time.perf_counter()
+        self._started = started = time.perf_counter()
         earlier = float(self._store.meta("seconds_total") or 0.0)
         stored_before = self._store.count()
         self._store.set_meta("status", "running")
         status, reason = "interrupted", "stopped by the user"
         try:
-            for logger in self._loggers:
-                attach = getattr(logger, "attach", None)
-                if attach is not None:
-                    attach(self._store.path)
-                logger.start(self._store.config)
-            status, reason = self._drive(started, stored_before)
-        except KeyboardInterrupt:
-            pass
+            with self._interruption:
+                for logger in self._loggers:
+                    attach = getattr(logger, "attach", None)
+                    if attach is not None:
+                        attach(self._store.path)
+                    logger.start(self._store.config)
+                status, reason = self._drive(stored_before)
         except BaseException as error:
-            status, reason = "failed", f"{type(error).__name__}: {error}"
-            raise
+            if not is_interruption(error):
+                status, reason = "failed", f"{type(error).__name__}: {error}"
+                raise
         finally:
             self._env.close()
             seconds = earlier + time.perf_counter() - started
@@ -166,15 +185,15 @@ class SearchLoop:
         """Trials charged so far."""
         return self._env.state.evaluator.charged
 
-    def _drive(self, started: float, stored_before: int) -> tuple[str, str]:
+    def _drive(self, stored_before: int) -> tuple[str, str]:
         env, agent = self._env, self._agent
         env.reset(seed=self._seed)
         evaluator = env.state.evaluator
         load_spent(self._store, evaluator.ledger)
         if getattr(evaluator.model, "metered", False):
             write_ahead(self._store, evaluator.ledger, evaluator.writing)
-        evaluator.on_trial = self._store.add
-        evaluator.stored = self._store.get if stored_before else None
+        evaluator.on_trial = self._keep
+        evaluator.stored = self._stored if stored_before else None
         logged = {entry.step: entry for entry in self._store.evaluation_log()}
         agent.threshold = self._threshold
         clock = time.perf_counter()
@@ -197,8 +216,10 @@ class SearchLoop:
             clock = time.perf_counter()
             agent.tell(evaluations)
             self._search_seconds += time.perf_counter() - clock
-            self._report(evaluations, started, min(stored_before, self.charged))
+            self._report(evaluations)
             batch += 1
+            if self._interruption.came:
+                raise KeyboardInterrupt
         if evaluator.stopped:
             return "capped", end
         return "finished", end
@@ -258,7 +279,11 @@ class SearchLoop:
             valid = [space.validate(candidate) is None for candidate, _ in requests]
         except (TypeError, AttributeError, ValueError) as error:
             raise AgentError(f"ask() returned what is no candidate: {error}") from error
-        results = iter(state.run([r for r, ok in zip(requests, valid, strict=True) if ok]))
+        asked = [request for request, ok in zip(requests, valid, strict=True) if ok]
+        with state.evaluator.writing:
+            self._store.ask({space.key(one): space.to_json(one) for one, _ in asked})
+        self._calls_before, self._batch_counts = self.charged, Counts()
+        results = iter(state.run(asked))
         nothing = Tally((), self._env.options.failing)
         evaluations = []
         for (candidate, _), ok in zip(requests, valid, strict=True):
@@ -295,7 +320,42 @@ class SearchLoop:
         self._failures += evaluation.new.failures
         self._n += evaluation.new.n
 
-    def _report(self, evaluations: Sequence[Evaluation[Any]], started: float, resumed: int) -> None:
+    def _stored(self, key: str, index: int) -> TrialRecord | None:
+        """Return a trial that an earlier process ran."""
+        record = self._store.get(key, index)
+        if record is not None:
+            self._resumed += record.trial.outcome.charged
+            self._count(record)
+        return record
+
+    def _keep(self, record: TrialRecord, picture: Picture | None) -> None:
+        """Store a trial and tell of it; one at a time."""
+        if self._interruption.came and self._is_its_echo(record):
+            raise KeyboardInterrupt
+        self._store.add(record, picture)
+        self._count(record)
+        self._tell(
+            record.trial.key,
+            self._calls_before + self._batch_counts.charged,
+            self._failures + self._batch_counts.failures,
+            self._n + self._batch_counts.n,
+        )
+        if self._interruption.came:  # and somebody swallowed it
+            raise KeyboardInterrupt
+
+    @staticmethod
+    def _is_its_echo(record: TrialRecord) -> bool:
+        """Whether a trial's error may be the Ctrl-C itself, which only the main thread gets.
+
+        What was sent and may be billed is kept whatever came of it.
+        """
+        own = threading.current_thread() is threading.main_thread()
+        return own and record.trial.outcome is Outcome.ERROR and not record.requests
+
+    def _count(self, record: TrialRecord) -> None:
+        self._batch_counts.add(Tally((record.trial,), self._env.options.failing))
+
+    def _report(self, evaluations: Sequence[Evaluation[Any]]) -> None:
         calls = self.charged - sum(evaluation.new.charged for evaluation in evaluations)
         for evaluation in evaluations if self._loggers else ():
             records = [
@@ -306,20 +366,23 @@ class SearchLoop:
             calls += evaluation.new.charged
             for logger in self._loggers:
                 logger.log(calls, evaluation, records)
-        if self._progress is not None:
+        if self._modes is not None:
             rates = self._rates.values()
+            self._modes = sum(rate is not None and rate >= self._threshold for rate in rates)
+        self._tell(evaluations[-1].key, self.charged, self._failures, self._n)
+
+    def _tell(self, key: str, calls: int, failures: int, n: int) -> None:
+        if self._progress is not None:
             self._progress(
                 Progress(
-                    calls=self.charged,
+                    calls=calls,
                     budget=self._env.state.evaluator.budget,
                     evaluations=self._step,
-                    failures=self._failures,
-                    n=self._n,
-                    modes=None
-                    if self._env.candidates.kind == "vector"
-                    else sum(rate is not None and rate >= self._threshold for rate in rates),
-                    seconds=time.perf_counter() - started,
-                    resumed=resumed,
-                    last_key=evaluations[-1].key,
+                    failures=failures,
+                    n=n,
+                    modes=self._modes,
+                    seconds=time.perf_counter() - self._started,
+                    resumed=self._resumed,
+                    last_key=key,
                 )
             )

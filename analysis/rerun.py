@@ -181,9 +181,11 @@ class _FreshTrials(Evaluator[Any]):
 
     def _tried(self, candidate: Any) -> Iterator[TrialRecord]:
         """Run the first trial of a candidate; nothing comes where a cap forbids it."""
+        key = self.domain.space.key(candidate)
+        with self.writing:
+            self._run_data.store.ask({key: self.domain.space.to_json(candidate)})
         if self.episodes:
             results = (played for _, played in self._executor.run([(candidate, 0, self.run_seed)]))
-            key = self.domain.space.key(candidate)
             judged = self._played([(key, 0)], results)
         else:
             judged = self._answers(self._prepared(candidate))

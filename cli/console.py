@@ -80,6 +80,21 @@ def reserved_stdout() -> Iterator[None]:
             os.close(saved)
 
 
+def worded(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str = "",
+    lineno: int = 0,
+    line: str | None = None,
+) -> str:
+    """Return a warning as one line for a terminal: what it says, not where in the code it is.
+
+    It has the signature of `warnings.formatwarning`, in whose place it is put.
+    """
+    kind = "" if category is UserWarning else f" ({category.__name__})"
+    return f"warning: {tame(str(message))}{kind}\n"
+
+
 def pairs(option: str, items: Sequence[str]) -> dict[str, Any]:
     """Return the values of repeated ``KEY=VALUE`` options; values are JSON, else text.
 
@@ -202,7 +217,7 @@ def describe(state: Progress, since: Progress | None = None) -> str:
 
     Args:
         state: The state.
-        since: The state after the first batch, when kernels were compiled and connections stood:
+        since: The state after the first trial, when kernels were compiled and connections stood:
             what is left is judged by what was drawn since then, once that is enough.
     """
     rate = f"{100 * state.failures / state.n:.0f} % fail" if state.n else "no data yet"

@@ -10,12 +10,13 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from ..core.text import legible
-from .console import note, tame
+from ..runs.interruption import is_interruption
+from .console import note, tame, worded
 from .doctor import doctor
 from .estimate import estimate
 from .label import label
@@ -33,8 +34,26 @@ INTERRUPTED = 130
 MEDIUM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
 """What a disk or a terminal says when it takes no more: nobody's programming mistake."""
 
+
+class Interrupted(Exception):
+    """Ctrl-C reached a verb, which did not end by itself."""
+
+
+class _Verbs(TyperGroup):
+    """Versions of typer make different things of a Ctrl-C, some of them without a word."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BaseException as error:
+            if is_interruption(error):
+                raise Interrupted from error
+            raise
+
+
 app = typer.Typer(
     name="vlmfail",
+    cls=_Verbs,
     help="Find interpretable failure modes of vision-language models and policies.",
     epilog="Start with: vlmfail search VLMFail-Driving-v0 --budget 200",
     add_completion=False,
@@ -110,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except VLMFailError as error:
         _complain(str(error))
         return error.exit_code
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, Interrupted, typer.Abort):
         _complain("interrupted")
         return INTERRUPTED
     except SystemExit as error:
@@ -153,12 +172,6 @@ def _explain() -> None:
         note(traceback.format_exc().rstrip())
 
 
-def _legible_warnings() -> None:
-    """Have warnings, which may quote anything too, printed without what a terminal would obey."""
-    whole = warnings.formatwarning
-    warnings.formatwarning = lambda *given, **named: legible(whole(*given, **named))
-
-
 def _sound_streams() -> None:
     """Let a name that the terminal's encoding lacks be shown otherwise, not end the program."""
     for stream in (sys.stdout, sys.stderr):
@@ -181,7 +194,7 @@ def _open_standard_files() -> None:
 def run() -> None:
     """Entry point of the `vlmfail` command."""
     _open_standard_files()
-    _legible_warnings()
+    warnings.formatwarning = worded
     code = main()
     # A model's exit handlers may print: stdout has its one JSON object already.
     try:

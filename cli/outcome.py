@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core.errors import UsageError
 from ..models.spending import UNKEPT
 from ..runs.caps import higher_cap, with_options
+from ..runs.interruption import is_interruption
 from .console import emit, note, reserved_stdout, say, wide_console
 
 if TYPE_CHECKING:
@@ -41,6 +44,33 @@ def conclude(
 
     The run is closed at the end.
     """
+    try:
+        return _conclude(run, report, confirm, fail_on_modes, as_json, concurrency, progress)
+    except BaseException as error:
+        if not is_interruption(error):
+            raise
+        # The search itself is over: what is left to do can be done without it.
+        if progress is not None:
+            progress.__exit__()
+        wanted = " --confirm" if confirm else ""
+        wanted += "" if fail_on_modes is None else f" --fail-on-modes {fail_on_modes}"
+        note(
+            "interrupted; every trial is stored and none is run again: go on with "
+            f"vlmfail resume {shlex.quote(str(run.path))}{wanted}"
+        )
+        run.close()
+        return INTERRUPTED
+
+
+def _conclude(
+    run: Run,
+    report: bool,
+    confirm: bool,
+    fail_on_modes: int | None,
+    as_json: bool,
+    concurrency: int,
+    progress: SearchProgress | None,
+) -> int:
     from ..analysis.metrics import is_fixed
     from ..analysis.summary import summarise
 
@@ -66,11 +96,7 @@ def conclude(
     else:
         show(run, page)
     if interrupted:
-        kept = f" ({result['unfinished']} more in an unfinished batch)" * bool(result["unfinished"])
-        note(
-            f"interrupted after {result['calls']} trials{kept}; "
-            f"continue with: vlmfail resume {shlex.quote(str(run.path))}"
-        )
+        note(_stopped(run, result["calls"], result["unfinished"]))
         run.close()
         return INTERRUPTED
     unkept = f"{run.store.meta('reason')}; {to_go_on(run)}" if _is_unkept(run) else None
@@ -87,6 +113,36 @@ def conclude(
         note(f"{confirmed} confirmed failure modes, --fail-on-modes {fail_on_modes}")
         return FINDING
     return FAULT if unkept else 0
+
+
+@contextlib.contextmanager
+def going_on(folder: Path) -> Iterator[None]:
+    """Say how a run goes on that was interrupted before it could be read, and pass that on."""
+    try:
+        yield
+    except BaseException as error:
+        from ..runs.store import RunStore
+
+        if is_interruption(error) and RunStore.is_run(folder):
+            again = f"vlmfail resume {shlex.quote(str(folder))}"
+            note(f"what was stored in {folder} is kept; go on with: {again}")
+        raise
+
+
+def _stopped(run: RunData, calls: int, unfinished: int) -> str:
+    """Return how far an interrupted run came, what is kept of it and how it goes on."""
+    go_on = f"go on with: vlmfail resume {shlex.quote(str(run.path))}"
+    stored = calls + unfinished
+    if not stored:
+        return f"interrupted before the first trial was stored; {go_on}"
+    kept = "1 trial is" if stored == 1 else f"{stored} trials are"
+    share = "" if not unfinished else f" ({_of_batch(calls, unfinished)})"
+    return f"interrupted: {kept} stored{share}, and none is run again; {go_on}"
+
+
+def _of_batch(calls: int, unfinished: int) -> str:
+    which = f"{unfinished} of them" if calls else "all"
+    return f"{which} of a batch that has not ended: the results count them when it has"
 
 
 def to_go_on(run: RunData) -> str:
@@ -111,6 +167,7 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
     """Print a run's findings for a reader."""
     from ..analysis.metrics import compute_metrics, constant_answer, is_fixed, outcome_counts
     from ..analysis.modes import failure_modes
+    from ..analysis.summary import unfinished
     from ..reports import wording
     from ..reports.table import modes_table
 
@@ -127,8 +184,10 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
     counts = [text for text in counts if not text.startswith("0 ")]
     div = "needs two modes" if metrics["div"] is None else f"{metrics['div']:.2f}"
     say("")
+    left = unfinished(run)
+    more = f" and {left} of a batch that has not ended" if left else ""
     parts = [
-        f"{run.calls} of {run.budget} trials, {run.status}",
+        f"{run.calls} of {run.budget} trials{more}, {run.status}",
         ", ".join(counts) or "no outcomes",
         f"PFM {wording.percent(metrics['pfm']) if is_fixed(run) else 'not defined'}",
         f"MFR {wording.percent(metrics['mfr'])}",

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 def replay(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
     trial: Annotated[
-        str, typer.Argument(help="Number in log order, from 1, or KEY#INDEX (rain+night#0).")
+        str,
+        typer.Argument(
+            help="Number in log order, from 1 (trials of a batch that has not ended come last), "
+            "or KEY#INDEX (rain+night#0)."
+        ),
     ],
     rerender: Annotated[
         bool,
@@ -56,17 +60,18 @@ def replay(
 
 
 def find_trial(run: RunData, name: str) -> TrialRecord:
-    """Return the trial of a number in log order (from 1) or of ``KEY#INDEX``.
+    """Return the trial of a number (from 1, see `RunData.places`) or of ``KEY#INDEX``.
 
     Raises:
         UsageError: When there is none, with what there is.
     """
-    logged = [(entry.key, i) for entry in run.store.evaluation_log() for i in entry.indices]
     if name.isdigit():
         number = int(name)
-        if not 1 <= number <= len(logged):
-            raise UsageError(f"there is no trial {number}: {run.path} holds {len(logged)}, from 1")
-        place = logged[number - 1]
+        if not 1 <= number <= len(run.places):
+            raise UsageError(
+                f"there is no trial {number}: {run.path} holds {len(run.places)}, from 1"
+            )
+        place = run.places[number - 1]
     else:
         key, _, index = name.rpartition("#")
         if not key or not index.isdigit():
@@ -101,15 +106,16 @@ def _rerender(run: RunData, record: TrialRecord) -> dict[str, Any]:
 
     domain = domain_of(run)
     key = record.trial.key
-    evaluation = run.candidates.get(key)
-    if evaluation is None:
-        raise UsageError(f"the run's log does not name {key}: its scene cannot be sampled again")
+    named = run.candidate(key)
+    if named is None:
+        raise UsageError(f"the run does not name {key}: its scene cannot be sampled again")
+    candidate = domain.space.from_json(named)
     if plays_episodes(domain):
-        return _play_again(run, domain, domain.space.from_json(evaluation.candidate), record)
+        return _play_again(run, domain, candidate, record)
     prepared = prepare_trial(
         domain,
         domain.make_renderer(str(run.config["renderer"])),
-        domain.space.from_json(evaluation.candidate),
+        candidate,
         record.trial.index,
         int(run.config["seed"]),
     )

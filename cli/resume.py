@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .console import SearchProgress, reserved_stdout
-from .outcome import check_fail_on, conclude
+from .outcome import check_fail_on, conclude, going_on
 
 
 def resume(
@@ -48,7 +48,7 @@ def resume(
     from .._facade import resume as run_resume
 
     with SearchProgress() as progress:
-        with reserved_stdout():
+        with going_on(fork or run), reserved_stdout():
             data = run_resume(
                 run,
                 workers=workers,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from .console import SearchProgress, default_model, default_out, pairs, reserved_stdout
-from .outcome import check_fail_on, conclude
+from .outcome import check_fail_on, conclude, going_on
 
 
 def search(
@@ -87,7 +87,7 @@ def search(
         folder = default_out(env, searcher, tested, seed)
     words = ctx.obj if isinstance(ctx.obj, list) else []
     with SearchProgress() as progress:
-        with reserved_stdout():
+        with going_on(folder), reserved_stdout():
             run = run_search(
                 env,
                 searcher,

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import pickle
+import signal
+import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -13,10 +18,11 @@ from concurrent.futures import (
     wait,
 )
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import resource_tracker
 from threading import Thread
 from typing import Any, Generic, Protocol, TypeVar
 
-from ..core import EnvironmentFault
+from ..core import EnvironmentFault, load_object
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -70,10 +76,12 @@ def _end_with_the_driver() -> None:
         os._exit(1)
 
 
-def _start_worker(build: Build) -> None:
-    global _work
-    import signal
+Wording = Callable[..., str]
 
+
+def _start_worker(files: Sequence[str], made: bytes) -> None:
+    """Make the work function, which may come from `files` that no import finds."""
+    global _work
     from threadpoolctl import threadpool_limits
 
     # A killed driver closes no queue: without this its workers would wait for ever.
@@ -81,8 +89,47 @@ def _start_worker(build: Build) -> None:
 
     # Ctrl-C reaches the whole process group; the driver alone decides what happens then.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threadpool_limits(1)
+    for path in files:
+        load_object(f"{path}:__name__")
+    build, wording = pickle.loads(made)  # noqa: S301, what the driver wrote
+    if wording is not None:
+        warnings.formatwarning = wording
     _work = build()
+
+
+def _wording() -> Wording | None:
+    """Return how this process words warnings, or None when no other process can load it."""
+    try:
+        pickle.dumps(warnings.formatwarning)
+    except Exception:
+        return None
+    return warnings.formatwarning
+
+
+@contextlib.contextmanager
+def _deaf_to_interruption() -> Iterator[None]:
+    """Have processes that are started meanwhile not hear Ctrl-C before they can ignore it."""
+    # It lets SIGINT through again where it starts its own process: that must come first.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _make_pool(build: Build, workers: int) -> ProcessPoolExecutor:
+    made = pickle.dumps((build, _wording()))
+    plugged = [m for name, m in sys.modules.items() if name.startswith("vlmfail_plugin_")]
+    files = [str(m.__file__) for m in plugged if m.__name__.encode() in made]
+    return ProcessPoolExecutor(
+        workers,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(files, made),
+    )
 
 
 def _work_on(job: Any) -> Any:
@@ -130,15 +177,11 @@ class ProcessExecutor(Generic[J, R]):
 
     def _attempt(self, jobs: dict[int, J]) -> Iterator[tuple[int, R]]:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                self._workers,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_start_worker,
-                initargs=(self._build,),
-            )
-        pending: dict[Future[R], int] = {
-            self._pool.submit(_work_on, job): number for number, job in list(jobs.items())
-        }
+            self._pool = _make_pool(self._build, self._workers)
+        with _deaf_to_interruption():
+            pending: dict[Future[R], int] = {
+                self._pool.submit(_work_on, job): number for number, job in list(jobs.items())
+            }
         try:
             while pending:
                 done, _ = wait(pending, return_when=FIRST_COMPLETED)
@@ -259,13 +302,9 @@ class GuardedExecutor(Generic[J, R]):
 
     def _submit(self, job: J, workers: int) -> Future[R]:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                workers,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_start_worker,
-                initargs=(self._build,),
-            )
-        future: Future[R] = self._pool.submit(_work_on, job)
+            self._pool = _make_pool(self._build, workers)
+        with _deaf_to_interruption():
+            future: Future[R] = self._pool.submit(_work_on, job)
         return future
 
     def close(self) -> None:

@@ -91,6 +91,21 @@ class RunData:
         return {(r.trial.key, r.trial.index): r for r in self.store.records()}
 
     @cached_property
+    def places(self) -> tuple[tuple[str, int], ...]:
+        """(candidate key, trial index) of all trials, in the order in which they are numbered.
+
+        Those of the log come first. What it does not hold follows as it was stored: trials of a
+        batch that has not ended, which get their place in the log when it does, and re-run ones.
+        """
+        logged = [(entry.key, i) for entry in self.store.evaluation_log() for i in entry.indices]
+        return tuple(dict.fromkeys([*logged, *self.store.places()]))
+
+    def candidate(self, key: str) -> Any:
+        """Return the candidate of a key as JSON values, or None when the run does not name it."""
+        told = self.candidates.get(key)
+        return self.store.asked().get(key) if told is None else told.candidate
+
+    @cached_property
     def evaluations(self) -> tuple[Evaluation[Any], ...]:
         """Evaluations in the order in which they were told; candidates as JSON values."""
         totals: dict[str, Tally] = {}

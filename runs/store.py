@@ -33,12 +33,16 @@ _INSERT = (
 _ADDED_COLUMNS = frozenset({"repeats"})
 """Columns that runs of the same schema may lack, since they were written before there was one."""
 
+_ASKED = "CREATE TABLE IF NOT EXISTS asked (key TEXT PRIMARY KEY, candidate TEXT NOT NULL)"
+"""Candidates by key, written before their trials; runs of the same schema may lack the table."""
+
 _SCHEMA = f"""
 CREATE TABLE trials ({", ".join(_COLUMNS)}, PRIMARY KEY (key, idx));
 CREATE TABLE evaluations (
     step INTEGER PRIMARY KEY, batch INTEGER NOT NULL, key TEXT NOT NULL,
     candidate TEXT NOT NULL, indices TEXT NOT NULL);
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+{_ASKED};
 """
 
 
@@ -226,8 +230,10 @@ class RunStore:
         if there and lacking and self._lock is not None:
             for name in lacking:
                 self._db.execute(f"ALTER TABLE trials ADD COLUMN {name}")
-            self._db.commit()
             lacking = []
+        if there and self._lock is not None:
+            self._db.execute(_ASKED)
+            self._db.commit()
         return ", ".join(f"NULL AS {n}" if n in lacking else n for n in _COLUMNS)
 
     def close(self) -> None:
@@ -280,6 +286,7 @@ class RunStore:
             raise RunFolderError(f"{self.path} holds trials: choose another --out")
         with guard_disk(self.path):
             self._db.execute("DELETE FROM evaluations")
+            self._db.execute("DELETE FROM asked")
             self._db.execute("DELETE FROM meta WHERE name NOT IN ('schema', 'config')")
             self._db.commit()
         self.replace_config(config)
@@ -330,6 +337,12 @@ class RunStore:
             for row in rows:
                 yield _record(row)
 
+    def places(self) -> list[tuple[str, int]]:
+        """Return the (candidate key, trial index) of all trials, in the order they were stored."""
+        with guard_read(self.path):
+            rows = self._db.execute("SELECT key, idx FROM trials ORDER BY rowid")
+            return [(str(key), int(index)) for key, index in rows]
+
     def count(self) -> int:
         """Number of stored trials."""
         with guard_read(self.path):
@@ -347,6 +360,26 @@ class RunStore:
         return cursor.rowcount
 
     # -- evaluations --------------------------------------------------------------------------
+
+    def ask(self, candidates: Mapping[str, Any]) -> None:
+        """Write the candidates, by key, whose trials are about to be run.
+
+        The log names a candidate once its batch has ended; a trial of a batch that never does can
+        only be made again with this.
+        """
+        with guard_disk(self.path):
+            rows = [(key, dump_json(candidate)) for key, candidate in candidates.items()]
+            self._db.executemany("INSERT OR REPLACE INTO asked VALUES (?, ?)", rows)
+            self._db.commit()
+
+    def asked(self) -> dict[str, Any]:
+        """Return the candidates, by key, whose trials were begun."""
+        with guard_read(self.path):
+            named = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'asked'"
+            if not self._db.execute(named).fetchone()[0]:
+                return {}
+            rows = self._db.execute("SELECT key, candidate FROM asked ORDER BY rowid")
+            return {str(key): json.loads(candidate) for key, candidate in rows}
 
     def log_evaluation(self, entry: LoggedEvaluation) -> None:
         """Write one line of the log."""

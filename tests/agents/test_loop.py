@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -20,6 +22,7 @@ from vlmfail.analysis.metrics import outcome_counts
 from vlmfail.core import AgentError, EnvironmentFault, Outcome, RunFolderError, UsageError
 from vlmfail.envs.failure_env import FailureEnv
 from vlmfail.envs.options import EnvOptions
+from vlmfail.runs.interruption import is_interruption
 from vlmfail.runs.store import RunStore
 from vlmfail.testing.toy import ToyDomain, ToyModel
 
@@ -189,6 +192,133 @@ def test_keyboard_interrupt_leaves_a_resumable_run(tmp_path: Path) -> None:
     assert content(resumed) == content(search("gpts", out=tmp_path / "whole"))
 
 
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_progress_moves_with_every_trial(tmp_path: Path, concurrency: int) -> None:
+    states: list[Any] = []
+    run = search("random", out=tmp_path / "r", progress=states.append, concurrency=concurrency)
+    assert [s.calls for s in states if not s.evaluations] == list(range(1, 25))
+    calls = [s.calls for s in states]
+    assert calls == sorted(calls)
+    assert set(calls) == set(range(1, 61))
+    last = states[-1]
+    assert (last.failures, last.n) == (
+        sum(e.new.failures for e in run.evaluations),
+        sum(e.new.n for e in run.evaluations),
+    )
+    assert all(s.failures <= s.n <= s.calls for s in states)
+    before = max(s.failures for s in states if not s.evaluations)
+    assert before == sum(e.new.failures for e in run.evaluations[:8]) > 0
+    assert {s.resumed for s in states} == {0}
+
+
+def test_a_resumed_search_tells_what_it_took_from_its_folder(tmp_path: Path) -> None:
+    def stop(progress: Any) -> None:
+        if progress.calls >= 30:
+            raise KeyboardInterrupt
+
+    search("random", out=tmp_path / "r", progress=stop).close()
+    states: list[Any] = []
+    vlmfail.resume(tmp_path / "r", progress=states.append).close()
+    assert states[0].calls == states[0].resumed == 24, "a whole batch of the store"
+    assert [s.calls for s in states[1:3]] == [31, 32]
+    assert states[-1].resumed == 30
+    assert states[-1].calls == 60
+
+
+def test_a_search_broken_off_in_its_first_batch_keeps_its_trials(tmp_path: Path) -> None:
+    def stop(progress: Any) -> None:
+        if progress.calls >= 7:
+            raise KeyboardInterrupt
+
+    run = search("gpts", out=tmp_path / "r", progress=stop)
+    assert (run.status, run.calls, len(run.places)) == ("interrupted", 0, 7)
+    for key, _ in run.places:
+        assert "+".join(run.candidate(key)) == key
+    assert run.candidate("nothing") is None
+    run.close()
+    asked: list[int] = []
+    resumed = vlmfail.resume(tmp_path / "r", progress=lambda p: asked.append(p.calls - p.resumed))
+    assert max(asked) == 60 - 7, "none was asked again"
+    assert content(resumed) == content(search("gpts"))
+
+
+def _wraps(model: Any) -> None:
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt as error:
+        raise SystemError("compiled code returned with an exception set") from error
+
+
+def _swallows(model: Any) -> None:
+    with contextlib.suppress(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize(("struck", "kept"), [(_wraps, 5), (_swallows, 6)])
+@pytest.mark.parametrize("where", ["model", "scene"])
+def test_ctrl_c_that_other_code_wraps_or_swallows_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, struck: Any, kept: int, where: str
+) -> None:
+    kind, method = {"model": (ToyModel, "answer"), "scene": (ToyDomain, "question")}[where]
+    whole = getattr(kind, method)
+    calls = []
+
+    def strikes(self: Any, *given: Any, **named: Any) -> Any:
+        calls.append(self)
+        if len(calls) == 6:
+            struck(self)
+        return whole(self, *given, **named)
+
+    monkeypatch.setattr(kind, method, strikes)
+    run = search("random", out=tmp_path / "r")
+    assert run.status == "interrupted"
+    assert sum(r.trial.outcome.charged for r in run.records.values()) == kept
+    assert not any(r.trial.outcome is Outcome.ERROR for r in run.records.values())
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    run.close()
+    assert content(vlmfail.resume(tmp_path / "r")) == content(search("random"))
+
+
+def test_an_error_that_ctrl_c_led_to_while_it_was_cleaned_up_is_told() -> None:
+    for error in (EnvironmentFault("full"), OSError("full"), ValueError("own")):
+        assert not is_interruption(error)
+        error.__context__ = KeyboardInterrupt()
+        assert is_interruption(error) is isinstance(error, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: search(max_size=2), 'env_args={"max_size": 2}'),
+        (lambda: search(count_as_fail=["refused"]), 'env_args={"count_as_fail": ...}'),
+        (
+            lambda: search(max_siez=2),
+            'max_size is an option of the environment: pass env_args={"m',
+        ),
+        (lambda: search(budgett=2), "did you mean budget="),
+        (lambda: search(searcher="gpts"), "did you mean agent="),
+        (lambda: search(nonsense=1), "it takes env, agent, .*env_args=.*agent_args="),
+        (lambda: vlmfail.search(ToyDomain(), render_mode="a"), "the one that you pass"),
+        (lambda: vlmfail.resume("r", budget=3), "it takes path, "),
+        (lambda: vlmfail.resume("r", worker=3), "did you mean workers="),
+    ],
+)
+def test_a_keyword_that_does_not_exist_is_one_clear_line(call: Any, says: str) -> None:
+    pattern = re.escape(says).replace(r"\.\*", ".*")
+    with pytest.raises(UsageError, match=pattern) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_value_given_to_the_wrong_keyword_is_not_repeated() -> None:
+    with pytest.raises(UsageError) as caught:
+        search(api_key="sk-secret")
+    assert "secret" not in str(caught.value)
+    run = search(budget=3)
+    with pytest.raises(UsageError, match="top, trials"):
+        run.confirm(nonsense=3)
+
+
 @pytest.mark.parametrize("searcher", SEARCHERS)
 @pytest.mark.parametrize("after", [1, 17, 40])
 def test_kill_9_then_resume_is_the_uninterrupted_run(
@@ -312,7 +442,8 @@ def test_an_agent_that_is_not_deterministic_is_told_on_resume(tmp_path: Path) ->
     cats = [frozenset({"cat"}), frozenset({"cat", "night"})]
 
     def stop(progress: Any) -> None:
-        raise KeyboardInterrupt
+        if progress.evaluations:
+            raise KeyboardInterrupt
 
     search(Listed(cats), out=tmp_path / "r", progress=stop, batch=1).close()
     with pytest.raises(AgentError, match="deterministic"):

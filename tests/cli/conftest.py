@@ -72,6 +72,21 @@ def interrupts(images, prompt, *, seed):
     raise KeyboardInterrupt
 
 
+class Tires:
+    """Answers nine times, then is interrupted."""
+
+    name = "tires"
+    left = 9
+
+    def answer(self, images, prompt, *, seed):
+        from vlmfail.core import Reply
+
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+        return Reply("ANSWER: A")
+
+
 def broken(images, prompt, *, seed):
     raise RuntimeError("no connection")
 '''

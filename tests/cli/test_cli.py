@@ -126,8 +126,67 @@ def test_an_interrupted_search_leaves_a_run_and_says_how_to_go_on(cli):
     )  # fmt: skip
     assert shown.code == 130
     assert shown.json["status"] == "interrupted"
+    assert "interrupted before the first trial was stored" in shown.err
     assert "vlmfail resume r" in shown.err
     assert "No data" in cli("report", "r").out
+
+
+def test_trials_of_a_batch_that_never_ended_are_told_and_replayed(cli):
+    words = ("search", "world.py:Small", "-s", "random", "-m", "my_model.py:Tires", "--no-report")
+    shown = cli(*words, "--trials", 3, "--out", "r")
+    assert shown.code == 130
+    assert "interrupted: 9 trials are stored (all of a batch that has not ended" in shown.err
+    assert "none is run again; go on with: vlmfail resume r" in shown.err
+    assert "0 of 1000 trials and 9 of a batch that has not ended, interrupted" in shown.out
+    stored = [cli("replay", "r", n, "--rerender", "--json").json for n in range(1, 10)]
+    assert all(one["rerender"]["same"] for one in stored)
+    places = [(one["key"], one["index"]) for one in stored]
+    assert len(set(places)) == 9
+    by_key = cli("replay", "r", f"{places[8][0]}#{places[8][1]}", "--rerender", "--json")
+    assert by_key.json == stored[8]
+    missing = cli("replay", "r", 10)
+    assert (missing.code, missing.out) == (2, "")
+    assert "r holds 9, from 1" in missing.err
+    again = cli("resume", "r", "--no-report")  # this model is new and answers nine more
+    assert again.code == 130
+    assert "interrupted: 18 trials are stored" in again.err
+
+
+def test_an_interruption_after_the_search_says_what_is_kept(search, cli, monkeypatch):
+    import vlmfail
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(vlmfail.Run, "confirm", stop)
+    shown = search("--out", "r", "--confirm", "--json")
+    assert (shown.code, shown.out) == (130, "")
+    assert "every trial is stored" in shown.err
+    assert "vlmfail resume r --confirm" in shown.err
+    monkeypatch.undo()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_warning_is_one_line_without_a_path(cli, tmp_path, workers):
+    world = (tmp_path / "world.py").read_text()
+    world = world.replace(
+        "        return Scene(",
+        "        warnings.warn('lamps\\nflicker \\x1b[31m')\n"
+        "        warnings.warn('too dark', RuntimeWarning)\n"
+        "        return Scene(",
+    )
+    (tmp_path / "world.py").write_text(f"import warnings\n{world}")
+    words = "search world.py:Small -s random -m my_model.py:careful --budget 3 --trials 1 --json"
+    done = subprocess.run(
+        [sys.executable, "-m", "vlmfail", *words.split(), "--no-report", "--workers", str(workers)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = set(done.stderr.splitlines()) - {"a model that talks"}
+    assert lines == {"warning: lamps flicker [31m", "warning: too dark (RuntimeWarning)"}
+    assert json.loads(done.stdout)["calls"] == 3
 
 
 def test_errors_are_counted_beside_and_can_be_retried(cli):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import warnings
 from pathlib import Path
 
 import pytest
@@ -139,10 +138,10 @@ def test_every_verb_speaks_through_the_console():
         assert not left, f"{path.name}: {left}"
 
 
-def test_warnings_and_tracebacks_are_no_way_in(monkeypatch, capfd):
-    monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)
-    main._legible_warnings()
-    said = warnings.formatwarning(EVIL, UserWarning, "a.py", 1)
+def test_warnings_and_tracebacks_are_no_way_in(capfd):
+    said = console.worded(EVIL, UserWarning, "a.py", 1)
+    assert said.count("\n") == 1
+    assert "a.py" not in said
     assert "pwned" in said
     assert said == legible(said)
     try:

@@ -59,6 +59,33 @@ def test_log_keeps_order_and_is_rewritten_in_place(tmp_path: Path) -> None:
     assert store.evaluation_log() == entries
 
 
+def test_candidates_are_named_before_they_are_tried(tmp_path: Path) -> None:
+    store = RunStore.create(tmp_path / "r", {})
+    assert store.asked() == {}
+    store.ask({"b": ["b"], "a": [1.5, None]})
+    store.ask({"a": [2.5, None]})
+    assert store.asked() == {"b": ["b"], "a": [2.5, None]}
+    for place in (("b", 1), ("a", 0), ("b", 0)):
+        store.add(record(*place), picture())
+    assert store.places() == [("b", 1), ("a", 0), ("b", 0)]
+    store.delete_trials([Outcome.FAIL])
+    assert list(store.asked()) == ["b", "a"], "errored trials may be run again"
+    store.begin_anew({})
+    assert store.asked() == {}
+
+
+def test_a_run_from_before_candidates_were_named_is_read_and_goes_on(tmp_path: Path) -> None:
+    RunStore.create(tmp_path / "r", {}).close()
+    with sqlite3.connect(tmp_path / "r" / "trials.sqlite") as db:
+        db.execute("DROP TABLE asked")
+    read = RunStore.open(tmp_path / "r")
+    assert read.asked() == {}
+    read.close()
+    store = RunStore.open(tmp_path / "r", write=True)
+    store.ask({"a": ["a"]})
+    assert store.asked() == {"a": ["a"]}
+
+
 def test_strict_json() -> None:
     value = {
         "nan": math.nan,
