@@ -95,7 +95,7 @@ def planted_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
     ``pfm_true`` share of the sets with all m trials whose true rate is at least τ (None for
     adaptive runs); ``oracle_share`` true modes found / the most that the budget can evaluate at m
     trials a set; ``recall`` share of the landscape's minimal modes that were reported;
-    ``modes_at_1k`` good reports (see `Audit`) per 1000 trials, those of a re-run included;
+    ``modes_at_1k`` good reports (see `Audit`) per 1000 trials (`per_thousand` says of which);
     ``false_reports`` and ``non_minimal_reports`` shares of the reports; ``planted`` the counts.
 
     A mode is *found* when its true rate is at least τ and so is the measured one, over at least
@@ -127,7 +127,7 @@ def planted_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
         "pfm_true": true_sets / len(sets) if sets else None,
         "oracle_share": found / most if most else None,
         "recall": recalled / len(minimal) if minimal else None,
-        "modes_at_1k": per_thousand(verdict.good, run),
+        "modes_at_1k": per_thousand(len(verdict.good), run),
         "false_reports": len(verdict.false) / reports if reports else None,
         "non_minimal_reports": len(verdict.non_minimal) / reports if reports else None,
         "planted": {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from ..runs.run import RunData
 from .fresh import rerun_tallies
@@ -37,12 +37,14 @@ def holds_another(candidate: frozenset[str], others: Iterable[frozenset[str]]) -
     return any(other < candidate for other in others)
 
 
-def per_thousand(modes: Collection[object] | int, run: RunData) -> float | None:
-    """Return a number of modes per 1000 charged trials, re-runs included; None before the first.
+def per_thousand(modes: int, run: RunData) -> float | None:
+    """Return a number of modes per 1000 trials; None before the first.
 
     What confirms a mode is paid like what found it: trials of a re-run are outside the search's
-    budget and inside this figure.
+    budget and inside this figure. A searcher that ends with budget left could not have found more
+    with it: all of its budget counts, lest few trials make a large figure.
     """
-    number = modes if isinstance(modes, int) else len(modes)
-    charged = run.calls + sum(tally.charged for tally in rerun_tallies(run).values())
-    return 1000.0 * number / charged if charged else None
+    spent = run.calls + sum(tally.charged for tally in rerun_tallies(run).values())
+    if run.status == "space exhausted":
+        spent = max(spent, run.budget)
+    return 1000.0 * modes / spent if spent else None

@@ -19,13 +19,16 @@ from vlmfail.testing.domain_suite import DomainContractSuite
 from vlmfail.testing.episode_suite import EpisodeDomainContractSuite
 
 IDS = [row.id for row in ENVS]
-PLAYED = [row.id for row in ENVS if plays_episodes(domain_class(row.id))]
-ASKED = [env_id for env_id in IDS if env_id not in PLAYED]
+PLANTED = "VLMFail-Planted-v0"  # its trials are draws: neither a question nor an episode
+PLAYED = [row.id for row in ENVS if plays_episodes(domain_class(row.id)) and row.id != PLANTED]
+ASKED = [env_id for env_id in IDS if env_id not in (*PLAYED, PLANTED)]
 GUESS = "vlmfail.testing.toy:guess"
 QUICK = {"max_steps": 4, "keep_frames": "none"}
 
 
 def options_of(env_id: str) -> dict[str, Any]:
+    if env_id == PLANTED:
+        return {"trials": 1}
     if env_id not in PLAYED:
         return {"model": GUESS, "trials": 1}
     pytest.importorskip("mujoco")
@@ -61,7 +64,7 @@ def test_ppo_learns(env_id: str) -> None:
         sb3.PPO("MlpPolicy", env, n_steps=64, batch_size=64, n_epochs=1, seed=0).learn(256)
 
 
-@pytest.mark.parametrize("env_id", ASKED)
+@pytest.mark.parametrize("env_id", [*ASKED, PLANTED])
 def test_ppo_reaches_the_model_over_slots(env_id: str) -> None:
     sb3 = pytest.importorskip("stable_baselines3")
     env = ConceptSlots(make(env_id, budget=6, lifetime_budget=15))
@@ -136,6 +139,12 @@ def test_a_policy_cannot_answer(env_id: str, model: str) -> None:
 def test_a_vision_language_model_cannot_act(env_id: str, model: str) -> None:
     with pytest.raises(UsageError, match=r"does not act.*scripted|lacks `reset`"):
         make(env_id, model=model)
+
+
+@pytest.mark.parametrize("model", ["scripted", "tiny-vlm", "openai:gpt", GUESS, object()])
+def test_a_landscape_tests_no_model(model: Any) -> None:
+    with pytest.raises(UsageError, match="tests no model: leave it out, or give 'planted'"):
+        make(PLANTED, model=model)
 
 
 def test_unknown_env_is_told() -> None:
