@@ -15,15 +15,30 @@ KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """By kind: its candidates in words, and the registered searchers that work on them."""
 
+_BOTH = (
+    "halton",
+    "sobol",
+    "cross-entropy",
+    "bandit",
+    "optuna-tpe",
+    "map-elites",
+    "gp-ucb",
+    "gp-ei",
+    "ppo",
+)
 
-def wrong_kind(space: object, searcher: str, wanted: str) -> UsageError:
+PEERS: dict[str, tuple[str, ...]] = {"concept_set": (*_BOTH, "maskable-ppo"), "vector": _BOTH}
+"""By kind: the adapters of `vlmfail.benchmarks.peers` that work on it."""
+
+
+def wrong_kind(space: object, searcher: str, *wanted: str) -> UsageError:
     """Return the error for a searcher of `wanted` candidates over a space of others."""
     kind = getattr(space, "kind", type(space).__name__)
     words, names = KINDS.get(kind, (f"of kind {kind!r}", ("random",)))
     choice = " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     return UsageError(
-        f"{searcher} works on {KINDS[wanted][0]}, and this env's candidates are {words}: choose "
-        f"{choice}, or an agent made for them. See `vlmfail list`."
+        f"{searcher} works on {' and '.join(KINDS[one][0] for one in wanted)}, and this env's "
+        f"candidates are {words}: choose {choice}, or an agent made for them. See `vlmfail list`."
     )
 
 

@@ -22,6 +22,17 @@ SEARCHERS = Registry(
         "weighted-rf": "vlmfail.searchers.weighted_forest:WeightedForest",
         "oracle": "vlmfail.searchers.oracles:Oracle",
         "greedy-oracle": "vlmfail.searchers.oracles:GreedyOracle",
+        # Peers, named and not imported: they lie above this room.
+        "halton": "vlmfail.benchmarks.peers.quasi_random:HaltonSearch",
+        "sobol": "vlmfail.benchmarks.peers.quasi_random:SobolSearch",
+        "cross-entropy": "vlmfail.benchmarks.peers.cross_entropy:CrossEntropy",
+        "bandit": "vlmfail.benchmarks.peers.bandit:Bandit",
+        "optuna-tpe": "vlmfail.benchmarks.peers.optuna_tpe:OptunaTPE",
+        "map-elites": "vlmfail.benchmarks.peers.map_elites:MapElites",
+        "gp-ucb": "vlmfail.benchmarks.peers.gaussian_process:GPUCB",
+        "gp-ei": "vlmfail.benchmarks.peers.gaussian_process:GPEI",
+        "ppo": "vlmfail.benchmarks.peers.ppo:PPOSearch",
+        "maskable-ppo": "vlmfail.benchmarks.peers.maskable_ppo:MaskablePPOSearch",
     },
     "See `vlmfail list`.",
 )
