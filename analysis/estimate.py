@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -93,11 +94,20 @@ def estimate_run(
     Raises:
         EnvironmentFault: When no call brought a reply, or all came from a cache.
     """
+    from ..envs.pictured_sets import PicturedSets, candidate_space
     from ..envs.trials import ask_on_ledger, make_renderer, prepare_trial
 
     # Replies from the cache would say nothing of what new ones cost.
     model = model.uncached() if hasattr(model, "uncached") else model
     drawn = make_renderer(domain, renderer)
+    space = candidate_space(domain.space, drawn)
+    pictured = isinstance(space, PicturedSets)
+    limit = ""
+    if isinstance(space, PicturedSets):
+        # Each is shown once, however much budget there is.
+        limit = f"; {len(space)} sets have {space.pictures} pictures, each of which is one trial"
+        budget = min(budget, space.pictures)
+    shown: Counter[str] = Counter()
     rng = np.random.default_rng(seed)
     ledger = Ledger()
     records: list[TrialRecord] = []
@@ -105,7 +115,11 @@ def estimate_run(
     wanted, index = max(calls, samples if not calls else 0), 0
     while len(prompts) < wanted and index < 5 * wanted:
         with metering(ledger):
-            prepared = prepare_trial(domain, drawn, domain.space.sample(rng), index, seed)
+            candidate = space.sample(rng)
+            key = domain.space.key(candidate)
+            trial = shown[key] if pictured else index
+            prepared = prepare_trial(domain, drawn, candidate, trial, seed)
+        shown[key] += 1
         index += 1
         if prepared.picture is None or prepared.question is None:
             continue
@@ -118,7 +132,8 @@ def estimate_run(
     if price is not None:
         source = f"price table: {price.source}, {price.date or 'of an unknown day'}"
     if calls:
-        return _measured(records, budget, concurrency, ledger, source)
+        found = _measured(records, budget, concurrency, ledger, source)
+        return replace(found, basis=found.basis + limit)
     tokens_in = _input_tokens(model, prompts)
     tokens_out = _assumed_output(model)
     dollars = 0.0 if local else None
@@ -130,7 +145,7 @@ def estimate_run(
         output = f"{tokens_out:g} output tokens assumed, none for thinking"
     basis = (
         f"{len(prompts)} sample scenes; {CHARACTERS_A_TOKEN:g} characters of text a token, the "
-        f"provider's rule for pictures, {output}; {UNCACHED}; --calls 5 measures"
+        f"provider's rule for pictures, {output}; {UNCACHED}; --calls 5 measures{limit}"
     )
     return Estimate(
         0 if local else budget, tokens_in, tokens_out, None, dollars, None, 0, None, basis, source

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any
 
 from ..core import Evaluation, Outcome
+from ..envs.shown_pictures import lacks_picture
 from ..runs.run import RunData
 from .episodes import episode_metrics, has_episodes
 from .fresh import rerun_tallies
@@ -23,7 +24,7 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
     ``mfr`` failing trials / valid trials, ``div`` mean pairwise Jaccard distance of the modes,
     ``modes`` and ``confirmed_modes`` their numbers (of scene vectors a mode is a box; ``modes`` is
     None without one), ``failures_per_call``, ``infeasible`` share
-    of evaluated candidates of which no scene was valid, ``rerun_mean``, ``rerun_sd``,
+    of tried candidates of which no scene was valid, ``rerun_mean``, ``rerun_sd``,
     ``rerun_share_80`` fresh rates of the re-run modes, and ``pfm_by_expected``,
     ``pfm_by_direction``. Where trials are episodes also those of `episode_metrics`: ``fr``,
     ``tc``, ``tcf``, ``foc``; on a planted landscape those of `planted_metrics`: ``pfm_true``,
@@ -38,7 +39,7 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
     failures = sum(e.new.failures for e in run.evaluations)
     n = sum(e.new.n for e in run.evaluations)
     calls = run.calls
-    candidates = evaluated(run)
+    candidates = tried(run)
     vectors = is_vector_run(run)
     infeasible = sum(e.total.charged == 0 for e in candidates)
     return {
@@ -57,9 +58,20 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
     }
 
 
-def evaluated(run: RunData) -> list[Evaluation[Any]]:
+def tried(run: RunData) -> list[Evaluation[Any]]:
     """Return the candidates with a trial; the budget may end before others got theirs."""
     return [e for e in run.candidates.values() if e.total.trials]
+
+
+def evaluated(run: RunData) -> list[Evaluation[Any]]:
+    """Return the candidates of which a scene was put to the model."""
+    return [e for e in run.candidates.values() if e.total.charged]
+
+
+def short_of_pictures(run: RunData) -> list[Evaluation[Any]]:
+    """Return the evaluated candidates that have fewer different pictures than trials."""
+    short = {record.trial.key for record in run.records.values() if lacks_picture(record)}
+    return [e for e in evaluated(run) if e.key in short and e.total.charged < run.trials]
 
 
 def full_evaluations(run: RunData) -> list[Evaluation[Any]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core import Tally, Trial, clopper_pearson_lower, wilson_interval
+from ..envs.shown_pictures import is_used_up
 from ..runs.run import RunData
 from .fresh import fresh_tallies
 
@@ -34,6 +35,7 @@ class FailureMode:
         fresh: Trials drawn after the candidate was selected.
         reason: The rule's finding on the first failing scene, in words.
         parts: A box's limits in words, one a dimension; none of a candidate.
+        used_up: Whether all its pictures have been shown, so that no fresh trial can be had.
     """
 
     candidate: Any
@@ -51,6 +53,7 @@ class FailureMode:
     fresh: Tally = field(default_factory=Tally, repr=False)
     reason: str = ""
     parts: tuple[str, ...] = ()
+    used_up: bool = False
 
     @property
     def direction(self) -> str | None:
@@ -65,7 +68,7 @@ class FailureMode:
     def to_json(self) -> dict[str, Any]:
         """Return the mode as JSON values."""
         fresh = None
-        if self.fresh.trials:
+        if self.fresh.trials or self.used_up:
             fresh = {
                 "failure_rate": self.fresh.rate,
                 "failures": self.fresh.failures,
@@ -87,6 +90,7 @@ class FailureMode:
             "directions": dict(self.directions),
             "answers": dict(self.answers),
             **({"box": self.key} if self.parts else {}),
+            **({"used_up": True} if self.used_up else {}),
         }
 
 
@@ -106,12 +110,14 @@ def failure_modes(run: RunData, threshold: float | None = None) -> list[FailureM
     if is_vector_run(run):
         return box_modes(run, tau)
     fresh = fresh_tallies(run, tau)
+    used_up = {record.trial.key for record in run.records.values() if is_used_up(record)}
     modes = []
     for key, evaluation in run.candidates.items():
         tally = evaluation.total
         if tally.rate is not None and tally.rate >= tau:
             new = fresh.get(key, Tally((), run.count_as_fail))
-            modes.append(_mode(run, evaluation.candidate, key, tally, new, tau))
+            mode = _mode(run, evaluation.candidate, key, tally, new, tau)
+            modes.append(replace(mode, used_up=True) if key in used_up else mode)
     return sorted(modes, key=lambda mode: (-mode.interval[0], -mode.n, mode.key))
 
 

@@ -22,6 +22,7 @@ from ..core import (
     source_digest,
 )
 from ..envs.evaluator import Evaluator
+from ..envs.shown_pictures import is_used_up
 from ..envs.trials import PreparedTrial, make_renderer, prepare_trial
 from ..models.registry import identity
 from ..models.spending import Caps, Ledger, metering
@@ -55,7 +56,9 @@ def rerun_modes(
     the search do not change, fresh rates and `confirmed` do. A mode that has its fresh trials
     already gets none. Scenes that are invalid are drawn again, five times `trials` at most. An
     episode that repeats an earlier one is no fresh trial, and no further one of its candidate is
-    played. Of a mode that is a box of scene vectors, fresh scenes are drawn in it, each counted
+    played. A generated picture that the model has seen of the candidate is none, and a set whose
+    pictures are used up gets no further trial, which one invalid scene says. Of a mode that is a
+    box of scene vectors, fresh scenes are drawn in it, each counted
     once however often it is drawn; a small box may have fewer than `trials`. The run's caps on
     requests, tokens and money hold here too: at a cap it stops.
 
@@ -235,6 +238,11 @@ class _FreshTrials(Evaluator[Any]):
 
     def _drawn(self, modes: Sequence[FailureMode], trials: int) -> Iterator[PreparedTrial]:
         renderer = make_renderer(self.domain, self._renderer)
+        said = {r.trial.key for r in self._run_data.records.values() if is_used_up(r)}
+        for record in self._run_data.records.values():
+            # Not what was used up: pictures may have been added since.
+            self._shown.note(record)
+        self._shown.used_up.clear()
         for mode in modes:
             candidate = self.domain.space.from_json(mode.candidate)
             charged, indices = self._there(mode.key, trials)
@@ -249,8 +257,15 @@ class _FreshTrials(Evaluator[Any]):
                 except CapReachedError as error:
                     self.stopped = str(error)
                     return
+                if self._generated:
+                    once = self._shown.once(prepared)
+                    if once is None or (mode.key in self.used_up and mode.key in said):
+                        break
+                    prepared = once
                 charged += prepared.picture is not None
                 yield prepared
+                if mode.key in self.used_up:
+                    break
 
     def _keep(self, record: TrialRecord, picture: Picture | None) -> None:
         # Listed before it is written: a kill in between leaves an index without a record, which

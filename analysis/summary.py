@@ -7,7 +7,7 @@ from typing import Any
 from ..runs.run import RunData
 from ..runs.spending import total_saved, total_spent, unknown_cost, unrecorded
 from .fresh import rerun_indices
-from .metrics import compute_metrics, constant_answer, outcome_counts
+from .metrics import compute_metrics, constant_answer, outcome_counts, short_of_pictures
 from .modes import failure_modes
 from .repeats import find_repeats
 
@@ -32,7 +32,8 @@ def summarise(run: RunData, threshold: float | None = None) -> dict[str, Any]:
         "reason": run.store.meta("reason"),
         "calls": run.calls,
         "unfinished": unfinished(run),
-        "evaluations": sum(bool(evaluation.new.trials) for evaluation in run.evaluations),
+        "evaluations": sum(evaluation.new.charged > 0 for evaluation in run.evaluations),
+        "short_of_pictures": len(short_of_pictures(run)),
         "outcomes": outcome_counts(run),
         "metrics": compute_metrics(run, threshold),
         "failure_modes": [mode.to_json() for mode in failure_modes(run, threshold)],

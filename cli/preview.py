@@ -44,21 +44,24 @@ def preview(
     import numpy as np
 
     from ..core import check_seed, plays_episodes
+    from ..envs.pictured_sets import candidate_space
     from ..envs.registry import make_domain
     from ..envs.trials import prepare_trial
 
     check_seed(seed)
     with reserved_stdout():
         domain: Any = make_domain(env, **pairs("--env-arg", env_arg or []))
-    given = None if concepts is None else _parse(domain, concepts)
     rng = np.random.default_rng(seed)
     if plays_episodes(domain):
+        given = None if concepts is None else _parse(domain, domain.space, concepts)
         return _preview_episodes(env, domain, given, rng, seed, GRID if grid else 1, out, as_json)
     with reserved_stdout():
         tracer = domain.make_renderer(renderer)
+        space = candidate_space(domain.space, tracer)
+        given = None if concepts is None else _parse(domain, space, concepts)
         prepared: list[PreparedTrial] = []
         for _ in range(GRID if grid else 1):
-            candidate = domain.space.sample(rng) if given is None else given
+            candidate = space.sample(rng) if given is None else given
             # The same set again shows its next trial, as a search would.
             index = sum(scene.key == domain.space.key(candidate) for scene in prepared)
             prepared.append(prepare_trial(domain, tracer, candidate, index, seed))
@@ -77,16 +80,18 @@ def preview(
     else:
         _print(drawn[0], out)
     if len(drawn) < len(prepared):
-        note(f"{len(prepared) - len(drawn)} invalid scenes are left out")
+        missing = [scene for scene in prepared if scene.picture is None]
+        why = f": {missing[0].note}" if all("generated" in s.scene for s in missing) else ""
+        note(f"{len(missing)} invalid scenes are left out{why}")
     return 0
 
 
-def _parse(domain: Any, text: str) -> Any:
-    if domain.space.kind == "vector" and hasattr(domain.space, "parse"):
-        return domain.space.parse(text)
-    if domain.space.kind != "concept_set":
+def _parse(domain: Any, space: Any, text: str) -> Any:
+    if space.kind == "vector" and hasattr(space, "parse"):
+        return space.parse(text)
+    if space.kind != "concept_set":
         raise UsageError(f"--concepts: the candidates of {domain.name} are no concept sets")
-    return domain.space.check(domain.space.parse(text))
+    return space.check(space.parse(text))
 
 
 def _preview_episodes(

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..core import UsageError
 from .concept_sets import ConceptSetSpace
+from .pictured_sets import PicturedSets
 
 SlotAction = npt.NDArray[np.int64]
 
@@ -19,9 +20,10 @@ class ConceptSlots(gym.ActionWrapper[Any, SlotAction, npt.NDArray[Any]]):
 
     Slots are read in order. A value that is empty, repeated, or after which no valid set could
     be reached any more, is skipped; and if the set that results is still incomplete (a modifier
-    without an object), its incomplete concepts are dropped. So an agent learns over valid sets
-    instead of spending its steps on rules. If nothing valid is left, the step is invalid and
-    costs nothing.
+    without an object), its incomplete concepts are dropped; where pictures cannot be drawn at will
+    and none shows what is left, the smallest set that holds it is taken. So an agent learns over
+    valid sets instead of spending its steps on rules. If nothing valid is left, the step is
+    invalid and costs nothing.
 
     `action_masks()` (sb3-contrib's MaskablePPO) allows every concept in every slot but those
     that are in no valid set, and forbids an empty first slot.
@@ -67,6 +69,8 @@ class ConceptSlots(gym.ActionWrapper[Any, SlotAction, npt.NDArray[Any]]):
                 smaller = chosen - {concept}
                 if smaller and space.validate(smaller) is None:
                     return smaller
+            if isinstance(space, PicturedSets):
+                return space.completed(chosen)
         return chosen
 
     def _slots(self, action: SlotAction) -> list[int]:

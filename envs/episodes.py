@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from ..core import EpisodeDomain, Outcome, Picture, Policy, Trial, TrialRecord, UsageError
 from ..runs.executors import Executor, GuardedExecutor, SerialExecutor
+
+T = TypeVar("T")
 
 Job: TypeAlias = tuple[Any, int, int]
 """Candidate, trial index, run seed."""
@@ -114,23 +116,28 @@ class Repeats:
         return replace(record, trial=replace(trial, repeats=first))
 
 
-def in_order(jobs: Iterable[tuple[str, int]], played: Iterable[Played]) -> Iterator[Played]:
-    """Yield what was played, of each candidate in the order of its trials.
+def in_order(
+    jobs: Iterable[tuple[str, int]],
+    results: Iterable[T],
+    place: Callable[[T], tuple[str, int]],
+) -> Iterator[T]:
+    """Yield results of trials, of each candidate in the order of its trials.
 
     Args:
-        jobs: Candidate key and trial index of all that is played, in order.
-        played: The results, in any order.
+        jobs: Candidate key and trial index of all trials, in order.
+        results: The results, in any order.
+        place: Returns the candidate key and the trial index of a result.
     """
     waiting: dict[str, list[int]] = {}
     for key, index in jobs:
         waiting.setdefault(key, []).append(index)
-    there: dict[tuple[str, int], Played] = {}
-    for result in played:
-        trial = result[0].trial
-        there[trial.key, trial.index] = result
-        due = waiting[trial.key]
-        while due and (trial.key, due[0]) in there:
-            yield there.pop((trial.key, due.pop(0)))
+    there: dict[tuple[str, int], T] = {}
+    for result in results:
+        key, index = place(result)
+        there[key, index] = result
+        due = waiting[key]
+        while due and (key, due[0]) in there:
+            yield there.pop((key, due.pop(0)))
 
 
 def make_tested(domain: object, spec: Any) -> Any:

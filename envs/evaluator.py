@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,6 +30,7 @@ from ..models.spending import Ledger, metering
 from ..runs.executors import Executor, ProcessExecutor, SerialExecutor, ThreadExecutor
 from .episodes import Repeats, episode_executor, in_order
 from .generated import is_generated
+from .shown_pictures import ShownPictures
 from .trials import PreparedTrial, ask_on_ledger, make_renderer, prepare_trial
 
 C = TypeVar("C")
@@ -150,6 +151,7 @@ class Evaluator(Generic[C]):
         self._concurrency = concurrency
         self.writing = Lock()
         self._renderer = renderer
+        self._generated = not self.episodes and is_generated(renderer)
         self._workers = workers
         self._executor = self._make_executor()
         self.start(run_seed)
@@ -157,7 +159,7 @@ class Evaluator(Generic[C]):
     def _make_executor(self) -> Executor[Job, Any]:
         if self.episodes:
             return episode_executor(self.domain, self.model, self._spec, self._workers)
-        if is_generated(self._renderer):
+        if self._generated:
             # A service is waited for, not computed: threads, whose requests one ledger counts.
             threads = max(self._workers, self._concurrency)
             return ThreadExecutor(
@@ -188,8 +190,14 @@ class Evaluator(Generic[C]):
         self.stopped: str | None = None
         self.last_picture: Picture | None = None
         self._repeats = Repeats()
+        self._shown = ShownPictures()
         self._tallies: dict[str, Tally] = {}
         self._next_index: dict[str, int] = {}
+
+    @property
+    def used_up(self) -> Set[str]:
+        """Keys of the candidates all of whose pictures have been shown."""
+        return self._shown.used_up
 
     @property
     def remaining(self) -> int:
@@ -204,8 +212,9 @@ class Evaluator(Generic[C]):
         """Run trials of valid candidates.
 
         Each request (candidate, trials) draws until that many trials were put to the model, or
-        until as many of its scenes were invalid. The same candidate twice gets consecutive trial
-        indices by position. The budget goes to requests in order; what is too much is not run.
+        until as many of its scenes were invalid, or until it has no further picture. The same
+        candidate twice gets consecutive trial indices by position. The budget goes to requests in
+        order; what is too much is not run.
         """
         space = self.domain.space
         states = [_Request(c, space.key(c), trials) for c, trials in requests]
@@ -213,7 +222,8 @@ class Evaluator(Generic[C]):
             jobs: list[tuple[_Request[C], int]] = []
             room = self.remaining
             for state in states:
-                grant = min(state.due, room, MAX_JOBS - len(jobs))
+                due = 0 if state.key in self.used_up else state.due
+                grant = min(due, room, MAX_JOBS - len(jobs))
                 room -= grant
                 for _ in range(grant):
                     index = self._next_index.get(state.key, 0)
@@ -244,7 +254,10 @@ class Evaluator(Generic[C]):
         work: list[Job] = [(state.candidate, index, self.run_seed) for state, index in fresh]
         pictures: dict[tuple[str, int], Picture] = {}
         results: Iterator[Any] = (result for _, result in self._executor.run(work))
-        judged = self._played(owners, results) if self.episodes else self._answers(results)
+        if self.episodes:
+            judged = self._played(owners, results)
+        else:
+            judged = self._answers(self._each_once(owners, results))
         for record, picture in judged:
             place = record.trial.key, record.trial.index
             if picture is not None:
@@ -259,14 +272,27 @@ class Evaluator(Generic[C]):
     def _take(self, state: _Request[C], record: TrialRecord) -> None:
         if self.episodes:
             self._repeats.marked(record)
+        elif self._generated:
+            self._shown.note(record)
         state.trials[record.trial.index] = record.trial
         self.charged += record.trial.outcome.charged
+
+    def _each_once(
+        self, jobs: Iterable[tuple[str, int]], prepared: Iterator[PreparedTrial]
+    ) -> Iterator[PreparedTrial]:
+        """Pass on trials whose pictures differ from those shown, which our own drawings do."""
+        if not self._generated:
+            return prepared
+        # In the order of the trials: which of two is the repeat must not hang on who was quicker.
+        ordered = in_order(jobs, prepared, lambda one: (one.key, one.index))
+        return (once for one in ordered if (once := self._shown.once(one)) is not None)
 
     def _played(
         self, jobs: Iterable[tuple[str, int]], played: Iterable[tuple[TrialRecord, Picture | None]]
     ) -> Iterator[tuple[TrialRecord, Picture | None]]:
         """Mark and store episodes, of each candidate in the order of its trials."""
-        for unmarked, picture in in_order(jobs, played):
+        places = in_order(jobs, played, lambda one: (one[0].trial.key, one[0].trial.index))
+        for unmarked, picture in places:
             record = self._repeats.marked(unmarked)
             if self.on_trial:
                 with self.writing:

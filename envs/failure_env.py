@@ -27,6 +27,7 @@ from .evaluator import Evaluator
 from .generated import renderer_identity
 from .observation import Observer
 from .options import VECTOR_CONCURRENCY, EnvOptions
+from .pictured_sets import PicturedSets, candidate_space
 
 if TYPE_CHECKING:
     from ..models.spending import Caps
@@ -100,6 +101,12 @@ class SearchState:
             )
         renderer = self.domain.make_renderer(options.renderer)
         self.renderer_identity = renderer_identity(renderer)
+        self.space = candidate_space(self.space, renderer)
+        if isinstance(self.space, PicturedSets):
+            self.renderer_identity = {
+                **(self.renderer_identity or {}),
+                "candidates": len(self.space),
+            }
         self.model: Any = make_model(options.model)  # type: ignore[arg-type]  # no policy
         priced = bool(getattr(self.model, "priced", False))
         caps.check_priced(getattr(self.model, "name", "custom"), priced)
@@ -150,6 +157,8 @@ class SearchState:
                 # The last trial's, when no scene of a valid candidate could be drawn.
                 last = evaluation.new.trials[-1]
                 self._undrawn = "" if evaluation.new.charged else tamed(last.note, 300)
+            elif evaluation.key in self.evaluator.used_up:
+                self._undrawn = f"every picture of {tamed(evaluation.key, 200)} has been shown"
         self.observer.learn(evaluations)
         return evaluations
 
@@ -176,6 +185,12 @@ class SearchState:
             return self.evaluator.stopped
         if self.evaluator.remaining <= 0:
             return "the budget is spent"
+        if (
+            self.uncharged
+            and isinstance(self.space, PicturedSets)
+            and len(self.evaluator.used_up) >= len(self.space)
+        ):
+            return f"every picture of the {len(self.space)} sets has been shown"
         if self.uncharged >= MAX_UNCHARGED:
             why = f": no scene could be drawn: {self._undrawn}" if self._undrawn else ""
             return f"{MAX_UNCHARGED} steps in a row charged nothing{why}"
@@ -234,7 +249,7 @@ class FailureEnv(gym.Env[F32, Action]):
         self.state = SearchState(domain, options or EnvOptions(**defaults_of(domain)))
         self.options = self.state.options
         self.render_mode = self.options.render_mode
-        self.action_space = domain.space.action_space()
+        self.action_space = self.state.space.action_space()
         self.observation_space = gym.spaces.Box(
             0.0, 1.0, (self.state.observer.size,), dtype=np.float32
         )

@@ -47,8 +47,8 @@ class FailureVectorEnv(VectorEnv[F32, npt.NDArray[Any], npt.NDArray[Any]]):
         self.state = SearchState(domain, options, step_trials=num_envs * options.trials)
         self.options = self.state.options
         self.render_mode = self.options.render_mode
-        self.single_action_space = domain.space.action_space()
-        self.action_space = domain.space.action_space(num_envs)
+        self.single_action_space = self.state.space.action_space()
+        self.action_space = self.state.space.action_space(num_envs)
         self.single_observation_space = gym.spaces.Box(
             0.0, 1.0, (self.state.observer.size,), dtype=np.float32
         )

@@ -237,9 +237,13 @@ class GeneratedRenderer:
                     if error.again and attempt + 1 < tries:
                         continue
                     record = {**record, "failed": failed, "spent": ledger.record()}
+                    if error.used_up:
+                        record["used_up"] = True
                     if record["spent"]["requests"]:
                         self._count(str(error))
-                    raise UndrawnPictureError(str(error), record=record) from error
+                    raise UndrawnPictureError(
+                        str(error), used_up=error.used_up, record=record
+                    ) from error
                 record = {
                     **record,
                     **sown,
@@ -329,7 +333,8 @@ def generated_renderer(
 
     Raises:
         UnknownNameError: For an unknown prefix or option.
-        UsageError: For a folder, a file or a value that cannot be.
+        UsageError: For a folder, a file or a value that cannot be, and for a folder none of whose
+            sets a search may propose.
         MissingDependencyError: For a package that is not installed.
     """
     parsed = parse_picture_spec(spec)
@@ -355,6 +360,12 @@ def _warn_of_unreachable(
         for ids in sets
         if (violation := space.validate(frozenset(ids))) is not None
     ]
+    if sets and len(broken) == len(sets):
+        which = f"all of its {len(sets)} sets, e.g." if len(sets) > 1 else "its only set,"
+        raise UsageError(
+            f"renderer {spec.shown}: no search could propose anything, since rules of the domain "
+            f"forbid {which} {broken[0]}; `vlmfail list --concepts` names the concepts"
+        )
     if broken:
         more = f" and {len(broken) - SOME} more" if len(broken) > SOME else ""
         warnings.warn(

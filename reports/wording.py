@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..analysis.metrics import evaluated, is_concept_set, is_fixed
+from ..analysis.metrics import evaluated, is_concept_set, is_fixed, short_of_pictures
 from ..analysis.modes import FailureMode
 from ..analysis.planted import is_planted
 from ..analysis.vector_modes import is_vector_run
@@ -60,14 +60,47 @@ def mode_parts(mode: FailureMode) -> list[str]:
 
 
 def confirmation(mode: FailureMode) -> str:
-    """Return what fresh trials say: ``confirmed``, ``not confirmed`` or ``not re-run``."""
+    """Return what fresh trials say: ``confirmed``, ``not confirmed`` or ``not re-run``.
+
+    ``no picture left`` where fresh trials cannot be had.
+    """
     if mode.confirmed is None:
-        return "not re-run"
+        return "no picture left" if mode.used_up else "not re-run"
     return "confirmed" if mode.confirmed else "not confirmed"
 
 
 def headline(run: RunData, modes: Sequence[FailureMode]) -> str:
-    """Return the finding in one sentence or two."""
+    """Return the finding in a few sentences."""
+    return " ".join(filter(None, (_finding(run, modes), pictures_left(run))))
+
+
+def pictures_left(run: RunData) -> str:
+    """Return what a reader must know of a search over pictures that are given, or ''."""
+    sets, short = len(evaluated(run)), len(short_of_pictures(run))
+    identity = run.config.get("renderer_identity")
+    known = identity.get("candidates") if isinstance(identity, Mapping) else None
+    said = []
+    if isinstance(known, int) and sets and run.status == "space exhausted":
+        said.append(
+            (
+                f"All {known} sets that have pictures were evaluated."
+                if known > 1
+                else "The one set that has pictures was evaluated."
+            )
+            if sets >= known
+            else f"{sets} of the {known} sets that have pictures were evaluated."
+        )
+    if short:
+        verb = "has" if short == 1 else "have"
+        said.append(
+            f"{short} of {plural(sets, 'evaluated set')} {verb} fewer different pictures than the "
+            f"{plural(run.trials, 'trial')} asked for; each picture counts once, so "
+            f"{'its rate rests' if short == 1 else 'their rates rest'} on fewer trials."
+        )
+    return " ".join(said)
+
+
+def _finding(run: RunData, modes: Sequence[FailureMode]) -> str:
     sets = len(evaluated(run))
     if not sets:
         return "No data: nothing has been evaluated."
@@ -116,6 +149,11 @@ def _judged(found: str, modes: Sequence[FailureMode], fresh: str) -> str:
     confirmed = sum(mode.confirmed is True for mode in modes)
     tested = sum(mode.confirmed is not None for mode in modes)
     if tested == 0:
+        if all(mode.used_up for mode in modes):
+            return (
+                f"{found} None can be tried on fresh pictures, since all of them have been shown, "
+                "so the rates are those of the search, which lean high."
+            )
         return (
             f"{found} None has been re-run on {fresh} yet, so the rates are those of the "
             "search, which lean high."

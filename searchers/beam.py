@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,6 +38,10 @@ class BeamLevels:
     ) -> None:
         """Start at the valid singletons, or at the smallest valid sets when there are none.
 
+        A space of sets with gaps between them, such as those of a folder of pictures, says where to
+        start (`roots`) and what is nearest above a set (`steps`); its levels hold sets of several
+        sizes.
+
         Raises:
             UsageError: When no valid set is as small as `max_size`.
         """
@@ -46,13 +50,16 @@ class BeamLevels:
         self._width = width
         self._diversity = diversity
         self._max_size = max_size
-        start = _smallest_sets(space, rng)
+        self._steps: Callable[[Set], list[Set]] = getattr(space, "steps", space.extensions)
+        roots = getattr(space, "roots", None)
+        start = _smallest_sets(space, rng) if roots is None else roots()
         if min(map(len, start)) > max_size:
             raise UsageError(
                 f"max_size: no valid set has {max_size} concepts or fewer, "
                 f"the smallest has {min(map(len, start))}"
             )
-        self._queue = self._shuffled(start)
+        self._proposed: set[Set] = set()
+        self._queue = self._shuffled(self._new(start))
         self._rates: dict[Set, float | None] = {}
         self._waiting: dict[Set, None] = {}
 
@@ -67,6 +74,7 @@ class BeamLevels:
             self._rates.clear()
         batch = [self._queue.popleft() for _ in range(min(n, len(self._queue)))]
         self._waiting.update(dict.fromkeys(batch))
+        self._proposed.update(batch)
         return batch
 
     def told(self, candidate: Set, rate: float | None) -> None:
@@ -90,9 +98,17 @@ class BeamLevels:
             )
         kept = select_diverse(self._space, self._rates, self._width, self._diversity)
         kept = [candidate for candidate in kept if len(candidate) < self._max_size]
-        children = [child for parent in kept for child in self._space.extensions(parent)]
+        children = self._new(child for parent in kept for child in self._steps(parent))
         # Where no single concept leads on (two that need each other), take the nearest supersets.
-        return list(dict.fromkeys(children or self._nearest_supersets(kept)))
+        return children or self._new(self._nearest_supersets(kept))
+
+    def _new(self, sets: Iterable[Set]) -> list[Set]:
+        """Return each set once that was not proposed and is not too large."""
+        return [
+            one
+            for one in _distinct(sets)
+            if one not in self._proposed and len(one) <= self._max_size
+        ]
 
     def _nearest_supersets(self, kept: Sequence[Set]) -> list[Set]:
         rows = self._space.valid_sets() if kept else None

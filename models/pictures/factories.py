@@ -21,14 +21,14 @@ def openai_image(spec: PictureSpec, catalogue: DescribedCatalogue) -> PictureSou
 
 
 def diffusers(spec: PictureSpec, catalogue: DescribedCatalogue) -> PictureSource:
-    """A pipeline on this machine: diffusers:PATH_OR_ID."""
+    """A text-to-image pipeline on this machine: diffusers:PATH_OR_ID."""
     from .diffusers import DiffusersPictures
 
     return DiffusersPictures(spec)
 
 
 def folder(spec: PictureSpec, catalogue: DescribedCatalogue) -> PictureSource:
-    """The user's own pictures: folder:PATH."""
+    """Your own pictures, one folder a concept set: folder:PATH."""
     from .folder import FolderPictures
 
     return FolderPictures(spec, catalogue)

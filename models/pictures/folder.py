@@ -44,8 +44,8 @@ class FolderPictures:
     with or without what every picture shows; ``pictures.json``
     (``[{"concepts": ["rain", "night"], "file": "a.jpg"}]``) or ``pictures.csv`` (columns
     ``concepts``, ids joined by ``+``, and ``file``) says the same of files anywhere below PATH.
-    The trials of a set take its pictures in an order of the run's seed, each once before any
-    comes twice.
+    The trials of a set take its pictures in an order of the run's seed, each once: a picture is
+    one observation however often it is shown. Files with the same pixels are one picture.
     """
 
     metered = False
@@ -62,11 +62,7 @@ class FolderPictures:
         spec.refuse_others({})
         self.spec = spec
         self.root = Path(os.path.expanduser(spec.place))
-        if not self.root.is_dir():
-            raise UsageError(
-                f"renderer {spec.shown}: there is no folder {shown(self.root)}: it holds a folder "
-                "a concept set, named by its ids joined by '+', or a pictures.json"
-            )
+        _check_folder(spec, self.root)
         ids = _Ids(catalogue)
         self.pictures: dict[str, tuple[Path, ...]] = {}
         found: dict[str, list[Path]] = {}
@@ -77,16 +73,27 @@ class FolderPictures:
         number = sum(map(len, self.pictures.values()))
         if not number:
             raise UsageError(
-                f"renderer {spec.shown}: {shown(self.root)} holds no pictures of concept sets: "
-                f"expected {'+'.join(ids.examples)}/*.png (.jpg, .webp), or a pictures.json"
+                f"renderer {spec.shown}: {_holding(self.root)}: put the pictures of each concept "
+                f"set ({', '.join(SUFFIXES)}) into a folder of its own, named by its concepts "
+                f"joined by '+' as in {'+'.join(ids.examples)}, or name them in a {INDICES[0]}; "
+                "`vlmfail list --concepts` names the concepts"
             )
         if number > MOST_PICTURES:
             raise UsageError(
                 f"renderer {spec.shown}: {number} pictures, of at most {MOST_PICTURES}"
             )
-        self._digests = {
+        sound = {
             path: _sound(path, *_state(path)) for paths in self.pictures.values() for path in paths
         }
+        self._digests = {path: file for path, (file, _) in sound.items()}
+        self._pixels = {path: pixels for path, (_, pixels) in sound.items()}
+
+        self._dealt = {key: self._different(paths) for key, paths in self.pictures.items()}
+
+    @property
+    def supply(self) -> Mapping[tuple[str, ...], int]:
+        """How many different pictures each set has."""
+        return {tuple(key.split("+")): len(paths) for key, paths in self._dealt.items()}
 
     @property
     def sets(self) -> tuple[tuple[str, ...], ...]:
@@ -109,17 +116,26 @@ class FolderPictures:
         """Return the trial's picture.
 
         Raises:
-            UndrawnPictureError: There is none of this set, or it has changed since it was read.
+            UndrawnPictureError: There is none of this set, earlier trials have taken all that
+                there are, or it has changed since it was read.
         """
-        paths = self.pictures.get(request.key)
+        paths = self._dealt.get(request.key)
         if not paths:
             raise UndrawnPictureError(
                 f"{shown(self.root, 80)} holds no picture of {request.key} "
-                f"(it has some of {len(self.pictures)} sets)"
+                f"(it has some of {len(self.pictures)} sets)",
+                used_up=True,
+            )
+        if request.trial >= len(paths):
+            number = "1 picture" if len(paths) == 1 else f"{len(paths)} different pictures"
+            raise UndrawnPictureError(
+                f"the folder holds {number} of this set, and each is shown once",
+                used_up=True,
+                record={"of": len(paths)},
             )
         sequence = np.random.SeedSequence(request.run_seed, spawn_key=key_words(request.key))
         order = np.random.default_rng(sequence).permutation(len(paths))
-        path = paths[int(order[request.trial % len(paths)])]
+        path = paths[int(order[request.trial])]
         try:
             picture = Picture.from_file(path)
         except VLMFailError as error:
@@ -128,6 +144,13 @@ class FolderPictures:
             raise UndrawnPictureError(f"{shown(path, 120)} has changed since the run began")
         file = path.relative_to(self.root).as_posix()
         return DrawnPicture(picture, {"file": file, "of": len(paths)})
+
+    def _different(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+        """Return one file a picture, of those that are alike the first."""
+        first: dict[str, Path] = {}
+        for path in paths:
+            first.setdefault(self._pixels[path], path)
+        return tuple(first.values())
 
     # -- what there is --------------------------------------------------------------------------
 
@@ -142,15 +165,63 @@ class FolderPictures:
                 inside.check(path)
                 yield key, path
             return
-        for folder in sorted(self.root.iterdir()):
+        for folder in _entries(self.root):
             if folder.name.startswith(".") or not folder.is_dir():
                 continue
             inside.check(folder)
             key = ids.key(folder.name.split("+"), f"the folder {shown(folder)}")
-            for path in sorted(folder.iterdir()):
+            for path in _entries(folder):
                 if path.suffix.lower() in SUFFIXES and not path.name.startswith("."):
                     inside.check(path)
                     yield key, path
+
+
+def _check_folder(spec: PictureSpec, root: Path) -> None:
+    """Raise `UsageError` unless `root` is a folder, with what there is instead."""
+    try:
+        if root.is_dir():
+            return
+        beside = root if root.is_file() else None
+        near = [entry.name for entry in root.parent.iterdir() if entry.is_dir()]
+    except (OSError, ValueError):
+        beside, near = None, []
+    if beside is not None:
+        raise UsageError(
+            f"renderer {spec.shown}: {shown(root)} is a file: name the folder of pictures, as in "
+            "--renderer folder:PATH"
+        )
+    import difflib
+
+    close = difflib.get_close_matches(root.name, near, n=1)
+    hint = "name one that exists: --renderer folder:PATH"
+    if close:
+        hint = f"did you mean --renderer {shown(f'folder:{root.parent / close[0]}')}?"
+    raise UsageError(f"renderer {spec.shown}: there is no folder {shown(root)}: {hint}")
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise UsageError(
+            f"the folder {shown(folder)} cannot be read ({error.strerror}): give yourself the "
+            "right to read it, or name another"
+        ) from error
+
+
+def _holding(root: Path) -> str:
+    """Return what a folder without pictures of sets holds, in words."""
+    entries = [entry for entry in _entries(root) if not entry.name.startswith(".")]
+    loose = sum(entry.suffix.lower() in SUFFIXES and entry.is_file() for entry in entries)
+    folders = sum(entry.is_dir() for entry in entries)
+    if any((root / name).is_file() for name in INDICES):
+        return f"the index in {shown(root)} names no picture"
+    if loose:
+        number = "1 picture" if loose == 1 else f"{loose} pictures"
+        return f"{shown(root)} holds {number}, of which no set is named"
+    if folders:
+        return f"no folder in {shown(root)} holds a picture"
+    return f"{shown(root)} holds no pictures"
 
 
 class _Inside:
@@ -203,9 +274,10 @@ class _Ids:
         for word in words:
             if word not in self.all:
                 close = difflib.get_close_matches(word, self.all, n=1)
-                hint = f"did you mean {close[0]}?" if close else "see `vlmfail list --concepts`"
+                hint = f"did you mean {close[0]}? " if close else ""
                 raise UsageError(
-                    f"{where} names a concept {shown(word, 60)} that is unknown: {hint}"
+                    f"{where} names a concept {shown(word, 60)}, which is unknown here: {hint}"
+                    "`vlmfail list --concepts` names those that there are"
                 )
         if len(set(words)) != len(words):
             raise UsageError(f"{where} names a concept twice")
@@ -276,10 +348,16 @@ def _state(path: Path) -> tuple[int, int]:
 
 # A renderer is made several times a run; a file that did not change is read once a process.
 @lru_cache(maxsize=MOST_PICTURES)
-def _sound(path: Path, size: int, mtime: int) -> str:
-    """Return the digest of a picture that can be read.
+def _sound(path: Path, size: int, mtime: int) -> tuple[str, str]:
+    """Return the digests of a picture that can be read, and of its pixels.
 
     Raises:
         UsageError: It cannot.
     """
-    return Picture.from_file(path).sha256
+    try:
+        picture = Picture.from_file(path)
+    except UsageError as error:
+        raise UsageError(f"{error}; replace it, or take it out of the folder") from error
+    pixels = hashlib.sha256(repr(picture.size).encode())
+    pixels.update(picture.pixels.tobytes())
+    return picture.sha256, pixels.hexdigest()

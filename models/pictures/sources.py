@@ -95,15 +95,22 @@ class UndrawnPictureError(SceneError):
 
     Attributes:
         again: Whether another seed may bring one.
+        used_up: Whether all pictures of the set have been shown: no later trial will have one.
         record: What was tried, as JSON values.
     """
 
     def __init__(
-        self, text: str, *, again: bool = False, record: Mapping[str, Any] | None = None
+        self,
+        text: str,
+        *,
+        again: bool = False,
+        used_up: bool = False,
+        record: Mapping[str, Any] | None = None,
     ) -> None:
         """Keep the parts."""
         super().__init__(text)
         self.again = again
+        self.used_up = used_up
         self.record = dict(record or {})
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -114,7 +121,10 @@ class UndrawnPictureError(SceneError):
 class PictureSource(Protocol):
     """Draws pictures. Thread-safe.
 
-    It may have ``prompted = False`` when it does not read the prompt; records then keep none.
+    It may have ``prompted = False`` when it does not read the prompt; records then keep none. One
+    that cannot draw any set at will has ``supply``, a mapping from the ids of each set that it has
+    to the number of its different pictures: a search then proposes no other sets, and `draw` says
+    `UndrawnPictureError` with ``used_up`` for a trial beyond them.
 
     Attributes:
         metered: Whether it sends requests, which count on the ledger of `spending.metering`.

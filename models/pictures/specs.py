@@ -101,7 +101,10 @@ def parse_picture_spec(text: str) -> PictureSpec:
     prefix, _, rest = text.partition(":")
     place, mark, query = rest.partition("?")
     if not place.strip():
-        raise UsageError(f"renderer {name}: expected {prefix[:40]}:MODEL or {prefix[:40]}:PATH")
+        what = {"folder": "PATH", "diffusers": "PATH_OR_ID"}.get(prefix, "MODEL")
+        raise UsageError(
+            f"renderer {name}: nothing stands after the colon: expected {prefix[:40]}:{what}"
+        )
     try:
         pairs = parse_qsl(query, keep_blank_values=True, errors="strict")
     except ValueError as error:

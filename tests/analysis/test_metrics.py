@@ -14,6 +14,7 @@ from vlmfail.analysis import (
     outcome_counts,
     summarise,
 )
+from vlmfail.reports.wording import headline
 from vlmfail.runs import dump_json
 from vlmfail.testing.made_runs import make_run
 
@@ -66,8 +67,9 @@ def test_invalid_scenes_are_neither_charged_nor_failures(tmp_path):
 def test_candidates_that_the_budget_left_without_trials_are_not_evaluated(tmp_path):
     run = make_run(tmp_path / "run", [(["a"], "iiiii"), (["b"], "fffff"), (["c"], "")])
     data = summarise(run)
-    assert data["evaluations"] == 2
+    assert data["evaluations"] == 1
     assert data["metrics"]["infeasible"] == 0.5
+    assert "in 1 evaluated candidate" in headline(run, failure_modes(run))
 
 
 def test_ranked_by_lower_bound(tmp_path):

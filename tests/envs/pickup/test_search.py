@@ -460,7 +460,8 @@ def test_results_come_in_the_order_of_trials_of_each_candidate() -> None:
 
     jobs = [("a", 0), ("a", 1), ("b", 4), ("a", 2)]
     late = [played("a", 2), played("b", 4), played("a", 1), played("a", 0)]
-    order = [record.trial for record, _ in in_order(jobs, late)]
+    ordered = in_order(jobs, late, lambda one: (one[0].trial.key, one[0].trial.index))
+    order = [record.trial for record, _ in ordered]
     assert [(t.key, t.index) for t in order] == [("b", 4), ("a", 0), ("a", 1), ("a", 2)]
     repeats = Repeats()
     marks = [repeats.marked(played("a", i, d)[0]).trial.repeats for i, d in enumerate("xyxyz")]
