@@ -7,14 +7,14 @@ The families are those of the search study (see `docs/design.md`): *additive*, *
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ...core.seeding import key_words
-from .table import Floats, SetMasks
+from .table import Floats, Rows, SetMasks
 
 FAMILIES = ("additive", "pairwise", "needles", "mixed")
 LEVELS = ("easy", "hard")
@@ -159,14 +159,15 @@ def pairwise(sets: SetMasks, rng: np.random.Generator) -> Floats:
 def needle_rates(sets: SetMasks, needles: Sequence[Needle]) -> Floats:
     """Return the rate that the needles alone give every set, `N`: that of the strongest."""
     rates = np.zeros(len(sets))
+    held_by = [sets.touching(1 << bit) for bit in range(len(sets.space.concepts))]
     for needle in needles:
         open_ = ~sets.touching(needle.blockers)
         own = np.where(sets.holding(needle.concepts) & open_, needle.rate, 0.0)
         if needle.partial:
-            bits = [b for b in range(32) if needle.concepts >> b & 1]
-            held = np.zeros(len(sets))
+            bits = [bit for bit in range(32) if needle.concepts >> bit & 1]
+            held = np.zeros(len(sets), dtype=np.int8)
             for bit in bits:
-                held += sets.touching(1 << bit)
+                held += held_by[bit]
             part = PARTIAL * needle.rate * held / len(bits)
             own = np.where(open_ & (own == 0.0), part, own)
         np.maximum(rates, own, out=rates)
@@ -182,15 +183,17 @@ def draw_needles(
     """
     best: tuple[Needle, ...] = ()
     gap = math.inf
+    of_size = {size: np.flatnonzero(sets.sizes == size) for size in NEEDLE_SIZES}
     for attempt in range(ATTEMPTS):
         rng = _rng(family, level, seed, attempt, "needles")
         needles: list[Needle] = []
         covered = np.zeros(len(sets), dtype=bool)
         share = 0.0
         while share < target:
-            needle = _draw_needle(sets, needles, rng)
-            covered |= sets.holding(needle.concepts) & ~sets.touching(needle.blockers)
-            before, share = share, float(sets.weights[covered].sum())
+            needle = _draw_needle(sets, of_size, needles, rng)
+            new = sets.holding(needle.concepts) & ~sets.touching(needle.blockers) & ~covered
+            covered |= new
+            before, share = share, share + float(sets.weights[new].sum())
             if share >= target and target - before < share - target:
                 share = before
                 break
@@ -202,19 +205,21 @@ def draw_needles(
     return best
 
 
-def _draw_needle(sets: SetMasks, others: Sequence[Needle], rng: np.random.Generator) -> Needle:
+def _draw_needle(
+    sets: SetMasks,
+    of_size: Mapping[int, Rows],
+    others: Sequence[Needle],
+    rng: np.random.Generator,
+) -> Needle:
     while True:
-        size = int(rng.choice(NEEDLE_SIZES))
-        of_size = np.flatnonzero(sets.sizes == size)
-        concepts = int(sets.masks[of_size[int(rng.integers(len(of_size)))]])
-        beside = int(np.bitwise_or.reduce(sets.masks[sets.holding(concepts)])) & ~concepts
-        companions = [b for b in range(32) if beside >> b & 1]
-        chosen = rng.permutation(len(companions))[:BLOCKERS]
-        rate = float(rng.uniform(*NEEDLE_RATES))
-        partial = bool(rng.integers(2))
+        rows = of_size[int(rng.choice(NEEDLE_SIZES))]
+        concepts = int(sets.masks[rows[int(rng.integers(len(rows)))]])
         if not any(concepts & o.concepts in (concepts, o.concepts) for o in others):
-            blockers = sum(1 << companions[i] for i in chosen)
-            return Needle(concepts, blockers, rate, partial)
+            break
+    beside = int(np.bitwise_or.reduce(sets.masks[sets.holding(concepts)])) & ~concepts
+    companions = [bit for bit in range(32) if beside >> bit & 1]
+    blockers = sum(1 << companions[i] for i in rng.permutation(len(companions))[:BLOCKERS])
+    return Needle(concepts, blockers, float(rng.uniform(*NEEDLE_RATES)), bool(rng.integers(2)))
 
 
 def _scale(
