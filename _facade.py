@@ -299,7 +299,7 @@ def resume(
     max_dollars: float | None = None,
     progress: ProgressCallback | None = None,
 ) -> Run:
-    """Continue a run from its folder; a finished one is returned as it is.
+    """Continue a run from its folder; a finished one is returned as it is, or told to loggers.
 
     Args:
         path: The run folder.
@@ -334,7 +334,7 @@ def resume(
         status, config = run.store.meta("status"), run.config
     finally:
         run.close()
-    if status in ("finished", "space exhausted") and not retry_errors:
+    if status in ("finished", "space exhausted") and not retry_errors and not loggers:
         if any(value is not None for value in higher.values()):  # a re-run of modes keeps to them
             finished = RunStore.open(source, write=True)
             try:
