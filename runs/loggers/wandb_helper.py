@@ -21,9 +21,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-WAIT_FOR_LOCK = 30.0
-"""Seconds that a killed run's helper may need to end."""
-
 
 class Helper:
     """One W&B run."""
@@ -62,9 +59,7 @@ class Helper:
         _end_after(self._told["finish_seconds"])
         file = Path(self._run.dir).parent / f"run-{self._told['id']}.wandb"
         self._run.finish(exit_code=exit_code)
-        lost = len(self._sent) if self._sent and not file.is_file() else 0
-        if file.is_file():
-            lost = len(self._sent - stored_steps(file))
+        lost = self._lost(file)
         if lost:
             self._tell(f"{lost} of {len(self._sent)} evaluations could not be written to {file}")
         self._answer({"stored": len(self._sent)})
@@ -84,7 +79,8 @@ class Helper:
         """Remove what earlier processes wrote of this run: all of it is written anew."""
         name = self._told["id"]
         lock = os.open(self._folder / f"{name}.lock", os.O_RDWR | os.O_CREAT, 0o644)
-        end = time.monotonic() + WAIT_FOR_LOCK
+        # The helper of a killed process may still be ending, for as long as this.
+        end = time.monotonic() + self._told["finish_seconds"]
         while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -144,6 +140,15 @@ class Helper:
         if step >= self._first:
             self._sent.add(step)
             self._run.log(row, step=step)
+
+    def _lost(self, file: Path) -> int:
+        """Return how many evaluations W&B could not write, as when the disk is full."""
+        if not file.is_file():
+            return len(self._sent)
+        try:
+            return len(self._sent - stored_steps(file))
+        except Exception:  # the format is W&B's own: another version may have another
+            return 0
 
     def _table(self, columns: list[str], rows: list[list[Any]]) -> None:
         if not rows or not self._sent:
