@@ -8,6 +8,15 @@ from typing import Annotated
 import typer
 
 from .console import SearchProgress, reserved_stdout
+from .log_options import (
+    Log,
+    WandbDir,
+    WandbEntity,
+    WandbGroup,
+    WandbMode,
+    WandbProject,
+    chosen_loggers,
+)
 from .outcome import check_fail_on, conclude, going_on
 
 
@@ -30,9 +39,12 @@ def resume(
     max_dollars: Annotated[
         float | None, typer.Option(help="A higher cap on money than the run's own.")
     ] = None,
-    log: Annotated[
-        list[str] | None, typer.Option(help="Logger, e.g. jsonl=FILE; may be repeated.")
-    ] = None,
+    log: Log = None,
+    wandb_project: WandbProject = None,
+    wandb_entity: WandbEntity = None,
+    wandb_group: WandbGroup = None,
+    wandb_mode: WandbMode = None,
+    wandb_dir: WandbDir = None,
     report: Annotated[bool, typer.Option(help="Write report.html into the run folder.")] = True,
     confirm: Annotated[
         bool,
@@ -45,6 +57,7 @@ def resume(
 ) -> int:
     """Continue an interrupted run exactly where it stopped; a finished one is only reported."""
     check_fail_on(fail_on_modes)
+    loggers = chosen_loggers(log, wandb_project, wandb_entity, wandb_group, wandb_mode, wandb_dir)
     from .._facade import resume as run_resume
 
     with SearchProgress() as progress:
@@ -53,7 +66,7 @@ def resume(
                 run,
                 workers=workers,
                 concurrency=concurrency,
-                loggers=log or (),
+                loggers=loggers,
                 retry_errors=retry_errors,
                 fork=fork,
                 max_requests=max_requests,

@@ -9,6 +9,15 @@ from typing import Annotated
 import typer
 
 from .console import SearchProgress, default_model, default_out, pairs, reserved_stdout
+from .log_options import (
+    Log,
+    WandbDir,
+    WandbEntity,
+    WandbGroup,
+    WandbMode,
+    WandbProject,
+    chosen_loggers,
+)
 from .outcome import check_fail_on, conclude, going_on
 
 
@@ -56,9 +65,12 @@ def search(
     ] = None,
     max_total_tokens: Annotated[int | None, typer.Option(help="Cap on tokens.")] = None,
     max_dollars: Annotated[float | None, typer.Option(help="Cap on money.")] = None,
-    log: Annotated[
-        list[str] | None, typer.Option(help="Logger, e.g. jsonl=FILE; may be repeated.")
-    ] = None,
+    log: Log = None,
+    wandb_project: WandbProject = None,
+    wandb_entity: WandbEntity = None,
+    wandb_group: WandbGroup = None,
+    wandb_mode: WandbMode = None,
+    wandb_dir: WandbDir = None,
     report: Annotated[bool, typer.Option(help="Write report.html into the run folder.")] = True,
     confirm: Annotated[
         bool,
@@ -76,6 +88,7 @@ def search(
 ) -> int:
     """Search an environment for the combinations of concepts, or the scenes, that fail a model."""
     check_fail_on(fail_on_modes)
+    loggers = chosen_loggers(log, wandb_project, wandb_entity, wandb_group, wandb_mode, wandb_dir)
     env_args = pairs("--env-arg", env_arg or [])
     searcher_args = pairs("--searcher-arg", searcher_arg or [])
     from .._facade import search as run_search
@@ -96,7 +109,7 @@ def search(
                 trials=trials,
                 seed=seed,
                 out=folder,
-                loggers=log or (),
+                loggers=loggers,
                 batch=batch,
                 workers=workers,
                 concurrency=concurrency,
