@@ -5,18 +5,26 @@ from __future__ import annotations
 import json
 import math
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from vlmfail.cli.console import worded
 from vlmfail.core import EnvironmentFault, Outcome, Picture, RunFolderError, Trial, TrialRecord
-from vlmfail.runs.executors import ProcessExecutor, SerialExecutor
+from vlmfail.runs.executors import (
+    ProcessExecutor,
+    SerialExecutor,
+    _deaf_to_interruption,
+    _wording,
+)
 from vlmfail.runs.store import LoggedEvaluation, RunStore, dump_json
 
 
@@ -236,3 +244,35 @@ def test_a_run_from_before_repeats_were_noted_is_read_and_continued(tmp_path: Pa
     written.add(TrialRecord(Trial("k", 1, Outcome.PASS, repeats=0)), None)
     assert [record.trial.repeats for record in written.records()] == [None, 0]
     written.close()
+
+
+def _hears(_: int) -> tuple[bool, bool, str]:
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    blocked = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    return ignored, blocked, warnings.formatwarning("x", UserWarning, "file.py", 1)
+
+
+@pytest.mark.slow
+def test_a_worker_is_deaf_to_ctrl_c_and_words_warnings_as_its_driver(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(warnings, "formatwarning", worded)
+    executor: ProcessExecutor[int, tuple[bool, bool, str]] = ProcessExecutor(_make_hears, 1)
+    assert dict(executor.run([0])) == {0: (True, False, "warning: x\n")}
+    executor.close()
+    monkeypatch.setattr(warnings, "formatwarning", lambda *_: "")
+    assert _wording() is None, "what no other process can load stays here"
+
+
+def _make_hears() -> Callable[[int], tuple[bool, bool, str]]:
+    return _hears
+
+
+def test_a_process_does_not_hear_ctrl_c_while_it_starts() -> None:
+    asks = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
+    with _deaf_to_interruption():
+        done = subprocess.run(
+            [sys.executable, "-c", asks], capture_output=True, text=True, check=True
+        )
+    assert done.stdout == "True\n"
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
