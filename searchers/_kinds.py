@@ -27,6 +27,9 @@ _BOTH = (
     "ppo",
 )
 
+REFERENCES = ("oracle", "greedy-oracle")
+"""Searchers that read the true rates of a planted landscape, the measure of the others."""
+
 PEERS: dict[str, tuple[str, ...]] = {"concept_set": (*_BOTH, "maskable-ppo"), "vector": _BOTH}
 """By kind: the adapters of `vlmfail.benchmarks.peers` that work on it."""
 

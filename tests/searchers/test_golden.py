@@ -15,15 +15,16 @@ import pytest
 
 from vlmfail.envs.concept_sets import ConceptSetSpace
 from vlmfail.searchers import SEARCHERS, make_searcher
-from vlmfail.searchers._kinds import KINDS, PEERS
+from vlmfail.searchers._kinds import KINDS, PEERS, REFERENCES
 from vlmfail.testing.simulated import AdditiveRates, Drive, SimulatedTrials
 from vlmfail.testing.toy import toy_vector_space
 
 GOLDEN = Path(__file__).with_name("golden.json")
 PROPOSALS = 40
 SETS, VECTORS = (KINDS[kind][1] for kind in ("concept_set", "vector"))
-# Peers change with the libraries behind them.
-BUILT_IN = tuple(name for name in SEARCHERS.rows if name not in PEERS["concept_set"])
+# Peers change with the libraries behind them; references learn nothing.
+OTHERS = (*PEERS["concept_set"], *REFERENCES)
+BUILT_IN = tuple(name for name in SEARCHERS.rows if name not in OTHERS)
 RECORDS = {*SETS, *VECTORS}
 
 
