@@ -273,7 +273,10 @@ class Policy(Protocol):
 
 
 class Logger(Protocol):
-    """Receives what a run learns, on the driver process only."""
+    """Receives what a run learns, on the driver process only.
+
+    It may have ``attach(folder)``, called before `start` with the run's folder as a `Path`.
+    """
 
     def start(self, config: Mapping[str, Any]) -> None:
         """Begin a run."""
