@@ -257,6 +257,7 @@ class _FreshTrials(Evaluator[Any]):
                 except CapReachedError as error:
                     self.stopped = str(error)
                     return
+                drawn = prepared.picture is not None
                 if self._generated:
                     once = self._shown.once(prepared)
                     if once is None or (mode.key in self.used_up and mode.key in said):
@@ -264,7 +265,9 @@ class _FreshTrials(Evaluator[Any]):
                     prepared = once
                 charged += prepared.picture is not None
                 yield prepared
-                if mode.key in self.used_up:
+                # A service that drew the same again would be paid for more of it.
+                again = drawn and prepared.picture is None and getattr(renderer, "metered", False)
+                if mode.key in self.used_up or again:
                     break
 
     def _keep(self, record: TrialRecord, picture: Picture | None) -> None:

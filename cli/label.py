@@ -69,7 +69,7 @@ def label(
                 )
             stack.enter_context(reserved_stdout())
 
-        serve(app, sock, ready)
+        serve(app, sock, ready, purpose="the labelling page")
     return 0
 
 

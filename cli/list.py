@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,6 +11,9 @@ from .console import emit, reserved_stdout, say
 
 if TYPE_CHECKING:
     from ..core.plugins import Registry
+
+MIN_COLUMN = 21
+"""Characters that names take at least."""
 
 
 def list_names(
@@ -33,13 +37,11 @@ def list_names(
     )
     searchers = {name: _description(SEARCHERS, name) for name in SEARCHERS.names()}
     models = {name: _description(MODELS, name) for name in MODELS.names()}
-    models |= {f"{name}:MODEL": _description(PREFIXES, name) for name in PREFIXES.names()}
+    models |= dict(_usage(PREFIXES, name, "MODEL") for name in PREFIXES.names())
     policies = {name: _description(POLICIES, name) for name in POLICIES.names()}
-    policies |= {
-        f"{name}:...": _description(POLICY_PREFIXES, name) for name in POLICY_PREFIXES.names()
-    }
+    policies |= dict(_usage(POLICY_PREFIXES, name, "...") for name in POLICY_PREFIXES.names())
     renderers = {name: ", ".join(ids) for name, ids in sorted(_renderers().items())}
-    renderers |= {f"{name}:NAME": _description(RENDERERS, name) for name in RENDERERS.names()}
+    renderers |= dict(_usage(RENDERERS, name, "NAME") for name in RENDERERS.names())
     sections = {
         "envs": envs,
         "models": models,
@@ -53,8 +55,9 @@ def list_names(
         return 0
     for title, rows in sections.items():
         say(title)
+        width = max([MIN_COLUMN, *map(len, rows)])
         for name, text in rows.items():
-            say(f"  {name:<22} {text}")
+            say(f"  {name:<{width}}  {text}")
         say("" if rows else "  none\n")
     say("Your own: give path/to/file.py:Name or module:Name in place of any name.")
     return 0
@@ -68,6 +71,18 @@ def _description(registry: Registry, name: str) -> str:
         return registry.describe(name)
     except (VLMFailError, ImportError) as error:
         return f"cannot be loaded: {error}"
+
+
+def _usage(registry: Registry, name: str, rest: str) -> tuple[str, str]:
+    """Return what to type for a prefix, and what it stands for.
+
+    A description that ends with the form (``...: folder:PATH.``) says it itself.
+    """
+    text = _description(registry, name)
+    found = re.search(rf":? {re.escape(name)}:(\S+?)\.?$", text)
+    if found is None:
+        return f"{name}:{rest}", text
+    return f"{name}:{found[1]}", text[: found.start()] + "."
 
 
 def _renderers() -> dict[str, list[str]]:
@@ -89,6 +104,7 @@ def _concepts(env: str | None, as_json: bool) -> int:
     from ..envs.registry import ENVS, make_domain
 
     value: dict[str, list[dict[str, Any]]] = {}
+    implied: dict[str, frozenset[str]] = {}
     for name in [env] if env is not None else [row.id for row in ENVS]:
         with reserved_stdout():
             domain: Any = make_domain(name)
@@ -96,6 +112,7 @@ def _concepts(env: str | None, as_json: bool) -> int:
             if env is not None:
                 raise UsageError(f"{name} has no concepts: its candidates are {domain.space.kind}s")
             continue
+        implied[name] = frozenset(getattr(domain.space, "implied", ()))
         described = getattr(getattr(domain, "catalogue", None), "concepts", None)
         value[name] = [
             {"id": c.id, "category": c.category, "description": c.description} for c in described
@@ -106,7 +123,9 @@ def _concepts(env: str | None, as_json: bool) -> int:
         emit({"concepts": value})
         return 0
     for name, rows in value.items():
-        say(f"{name}: {len(rows)} concepts")
+        always = [row["id"] for row in rows if row["id"] in implied[name]]
+        beside = f", and {' and '.join(always)}, in every scene" if always else ""
+        say(f"{name}: {len(rows) - len(always)} concepts{beside}")
         category = None
         for row in rows:
             if row["category"] != category:

@@ -38,7 +38,7 @@ class EnvRow:
 ENVS: tuple[EnvRow, ...] = (
     EnvRow(
         "VLMFail-Driving-v0",
-        "Stop, slow down or continue? 30 road concepts, sets of up to 5",
+        "Stop, slow down or continue? Sets of up to 5 of 30 road concepts",
         "vlmfail.envs.driving.domain:DrivingDomain",
         "vlmfail.envs.driving.env:DrivingEnv",
         "vlmfail.envs.driving.env:DrivingVectorEnv",
@@ -46,7 +46,7 @@ ENVS: tuple[EnvRow, ...] = (
     ),
     EnvRow(
         "VLMFail-Indoor-v0",
-        "Is there a hazard of this kind? 33 kitchen concepts, sets of up to 5",
+        "Is there a hazard of this kind? Sets of up to 5 of 32 concepts in a kitchen",
         "vlmfail.envs.indoor.domain:IndoorDomain",
         "vlmfail.envs.indoor.env:IndoorEnv",
         "vlmfail.envs.indoor.env:IndoorVectorEnv",

@@ -46,13 +46,20 @@ def bind(port: int) -> socket.socket:
     return sock
 
 
-def run(app: Starlette, sock: socket.socket, on_ready: Callable[[], None]) -> None:
+def run(
+    app: Starlette,
+    sock: socket.socket,
+    on_ready: Callable[[], None],
+    *,
+    purpose: str = "serving a model",
+) -> None:
     """Serve `app` on `sock` until SIGINT or SIGTERM; return then.
 
     Args:
         app: The application of `make_app`.
         sock: A bound socket; closed at the end.
         on_ready: Called once when requests are answered.
+        purpose: What it is for, in the text of the error.
 
     Raises:
         MissingDependencyError: Without the package ``uvicorn``.
@@ -60,7 +67,7 @@ def run(app: Starlette, sock: socket.socket, on_ready: Callable[[], None]) -> No
     try:
         import uvicorn
     except ImportError as error:
-        raise MissingDependencyError("uvicorn", "serve", "serving a model") from error
+        raise MissingDependencyError("uvicorn", "serve", purpose) from error
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -110,7 +110,7 @@ class Network:
 
 
 class TinyVLM:
-    """The built-in model under test (core.VLM): no key, no download, milliseconds a picture.
+    """The built-in model under test: no key, no download, milliseconds a picture.
 
     It answers multiple-choice prompts about one picture from text and pixels alone, like any other
     model: it finds the option lines in the prompt, scores each option by its words, and replies

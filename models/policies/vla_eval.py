@@ -174,5 +174,5 @@ def _word(said: Any) -> str:
 
 
 def vla_eval(rest: str) -> VlaEvalPolicy:
-    """Return the policy of ``vla-eval:REST`` (`models.policies.registry.POLICY_PREFIXES`)."""
+    """A policy behind a model server of vla-eval: vla-eval:ws://HOST:PORT."""
     return VlaEvalPolicy(parse_vla_eval(rest))

@@ -283,7 +283,7 @@ def test_list_names_everything(cli):
     assert "random" in names["searchers"]
     assert "tiny-vlm" in names["models"]
     assert "embree" in names["renderers"]
-    assert "openai-image:NAME" in names["renderers"]
+    assert "openai-image:MODEL[@URL]" in names["renderers"]
     assert "VLMFail-Indoor-v0" in names["envs"]
     assert names["descriptions"]["envs"]["VLMFail-Driving-v0"].endswith("(Revelio)")
     assert all(names["descriptions"]["searchers"].values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from vlmfail.analysis.summary import summarise
 from vlmfail.core import ModelFault, RunFolderError, UsageError
 from vlmfail.envs.registry import make_domain
 from vlmfail.envs.trials import prepare_trial
+from vlmfail.reports.wording import headline
 from vlmfail.testing.picture_provider import (
     Failed,
     PictureAnswer,
@@ -277,3 +279,23 @@ def test_a_search_without_any_picture_ends_and_goes_on_when_they_come(tmp_path, 
         found = resume(tmp_path / "run", concurrency=concurrency)
     assert found.status == "space exhausted"
     assert found.calls >= 9, "sets that were not reached, of three trials"
+
+
+def test_a_service_that_draws_the_same_again_gives_one_observation():
+    same = Verbatim({"data": [{"b64_json": base64.b64encode(noise_png("one")).decode()}]})
+    for concurrency, out in ((1, "a"), (4, "b")):
+        with PictureServer(same) as server:
+            found = run(server, out, concurrency=concurrency, budget=8)
+            before, paid = set(found.records), server.count
+            found = found.confirm(top=2, trials=20)
+            assert server.count == paid + 2, "one more picture a mode told that it is the same"
+        for evaluation in found.candidates.values():
+            total = evaluation.total
+            assert (total.charged, total.n) == (1, 1)
+            assert total.trials[0].outcome.charged
+            assert all("that of trial 0 again" in trial.note for trial in total.trials[1:])
+        said = headline(found, found.failure_modes)
+        assert "of 8 evaluated sets have fewer different pictures than the 3 trials" in said
+        fresh = [found.records[place].trial for place in set(found.records) - before]
+        assert len(fresh) == 2
+        assert not any(trial.outcome.charged for trial in fresh)
