@@ -71,6 +71,14 @@ class SearchAgent(ABC, Generic[C]):
         that is invalid, has no new trials.
         """
 
+    def reports(self) -> Sequence[C] | None:
+        """Return the failure modes that the agent itself stands by, the surest first.
+
+        The loop stores them when the search ends; figures of *reported* modes are of them. None:
+        it reports none of its own, and the run's confirmed failure modes stand in their place.
+        """
+        return None
+
     def config(self) -> dict[str, Any]:
         """Return the agent's settings as JSON values, for the run's record."""
         return {}

@@ -24,7 +24,7 @@ from ..envs.failure_env import FailureEnv
 from ..runs.caps import store_caps
 from ..runs.interruption import Interruption, is_interruption
 from ..runs.spending import is_unspent, keep_spent, load_spent, write_ahead
-from ..runs.store import LoggedEvaluation, RunStore, to_plain
+from ..runs.store import LoggedEvaluation, RunStore, dump_json, to_plain
 from .agent import SearchAgent
 from .progress import Counts, Progress, ProgressCallback
 
@@ -100,6 +100,10 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+REPORTS_META = "reports"
+"""Name of the store's state value that holds the modes an agent reports, as JSON values."""
+
+
 class SearchLoop:
     """Drives one agent over one environment until the budget is spent or nothing is left.
 
@@ -141,6 +145,7 @@ class SearchLoop:
         self._calls_before = 0
         self._resumed = 0
         self._batch_counts = Counts()
+        self._reported = ""
         self._interruption = Interruption()
 
     def run(self) -> str:
@@ -167,6 +172,26 @@ class SearchLoop:
             seconds = earlier + time.perf_counter() - started
             self._finish(status, reason, seconds)
         return status
+
+    def _keep_reports(self) -> None:
+        """Store the modes that the agent reports."""
+        space = self._env.candidates
+        reports = getattr(self._agent, "reports", lambda: None)()
+        if reports is None:
+            return
+        if not isinstance(reports, Sequence) or isinstance(reports, (str, bytes)):
+            raise AgentError(
+                f"reports() must return a list of candidates, got {type(reports).__name__}"
+            )
+        kept = {}
+        for candidate in map(self._own, reports):
+            if space.validate(candidate) is not None:
+                raise AgentError(f"reports() holds {{{space.key(candidate)}}}, which is not valid")
+            kept[space.key(candidate)] = space.to_json(candidate)
+        reported = dump_json(list(kept.values()))
+        if reported != self._reported:
+            self._store.set_meta(REPORTS_META, reported)
+            self._reported = reported
 
     def _finish(self, status: str, reason: str, seconds: float) -> None:
         self._store.set_meta("status", status)
@@ -217,6 +242,7 @@ class SearchLoop:
             agent.tell(evaluations)
             self._search_seconds += time.perf_counter() - clock
             self._report(evaluations)
+            self._keep_reports()
             batch += 1
             if self._interruption.came:
                 raise KeyboardInterrupt

@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from ..agents.loop import REPORTS_META
 from ..runs.run import RunData
 from .fresh import rerun_tallies
 from .modes import failure_modes
-
-REPORTS_META = "reports"
-"""Name of the store's state value with the modes that the agent reports; absent when it reports
-none by itself."""
 
 
 def reported_modes(run: RunData, threshold: float | None = None) -> list[frozenset[str]]:

@@ -681,3 +681,29 @@ def test_confirm_from_python_asks_for_what_no_name_stands_for() -> None:
     assert fresh.calls == 10
     again = fresh.confirm(model=ToyModel(), trials=30)
     assert again.failure_modes[0].fresh == mode.fresh
+
+
+class Reports(Listed):
+    """Reports what it was given to report."""
+
+    def __init__(self, proposals: Sequence[Any], reported: Any) -> None:
+        super().__init__(proposals)
+        self.reported = reported
+
+    def reports(self) -> Any:
+        return self.reported
+
+
+def test_what_an_agent_reports_is_stored_once_and_checked(tmp_path: Path) -> None:
+    cat, dog = frozenset({"cat"}), frozenset({"dog"})
+    run = search(Reports([cat, dog], [dog, cat, dog]), out=tmp_path / "own")
+    assert json.loads(run.store.meta("reports")) == [["dog"], ["cat"]]
+    assert search(Listed([cat])).store.meta("reports") is None
+    assert search(Reports([cat], [])).store.meta("reports") == "[]"
+    for wrong, words in (
+        ([frozenset()], "not valid"),
+        ("cat", "must return a list"),
+        ([frozenset({"unicorn"})], "no candidate"),
+    ):
+        with pytest.raises(AgentError, match=words):
+            search(Reports([cat], wrong))
