@@ -581,3 +581,12 @@ def test_keys_label_in_a_browser(run, tmp_path):
     assert (own[second].flag, own[second].comment) == ("other", "5")
     assert own[first].seconds is not None
     assert len(own) == 2
+
+
+def test_without_its_server_it_names_itself_and_the_extra(monkeypatch):
+    from vlmfail.core import MissingDependencyError
+    from vlmfail.models.serving_server import run
+
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(MissingDependencyError, match=r"^the labelling page .*vlmfail\[serve\]"):
+        run(None, None, None, purpose="the labelling page")
