@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..runs.interruption import is_interruption
+from .bench import bench
 from .console import note, tame, worded
 from .doctor import doctor
 from .estimate import estimate
@@ -91,6 +92,9 @@ app.command(
 app.command(
     epilog="Example: vlmfail estimate VLMFail-Driving-v0 --model openai:MODEL --budget 1000"
 )(estimate)
+app.command(epilog="Example: vlmfail bench -e VLMFail-Planted-v0 -s random,beam,gpts --seeds 10")(
+    bench
+)
 app.command(epilog="Example: vlmfail doctor --models openai:MODEL --models tiny-vlm")(doctor)
 app.command(epilog="Example: vlmfail resume runs/driving-gpts-tiny-vlm-s0")(resume)
 app.command(epilog="Example: vlmfail replay runs/driving-gpts-tiny-vlm-s0 17")(replay)

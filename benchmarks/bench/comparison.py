@@ -86,7 +86,9 @@ def compare(bench: Bench, runs: Sequence[RunFigures]) -> list[Arm]:
 
 
 def _compare_by(bench: Bench, metric: Metric, arms: dict[tuple[str, str, str], Arm]) -> None:
-    compared = {}
+    compared: dict[tuple[str, str, str], Against] = {}
+    if not any(any(arm.values(metric.key).values()) for arm in arms.values()):
+        return
     for key, arm in arms.items():
         base = arms.get((arm.group, arm.model, bench.baseline))
         if base is None or arm is base:
@@ -127,11 +129,14 @@ def metrics_of(arms: Sequence[Arm]) -> list[Metric]:
     ]
     keys = {key for key, _ in known}
     # Where nothing was tried again, that nothing is confirmed says nothing.
-    if "rerun_mean" not in keys and not any(v for key, v in known if key == "confirmed_modes"):
-        keys.discard("confirmed_modes")
-    return shown(keys)
+    some = {key for key, value in known if value}
+    if "rerun_mean" not in keys:
+        keys -= {"confirmed_modes"} - some
+    return shown(keys - ({"infeasible"} - some))
 
 
 def main_metric(arms: Sequence[Arm]) -> Metric | None:
-    """Return the metric that stands for a bench: the first by which searchers are compared."""
-    return next((metric for metric in metrics_of(arms) if metric.compared), None)
+    """Return the metric that stands for a bench: the first compared that is not always 0."""
+    compared = [metric for metric in metrics_of(arms) if metric.compared]
+    some = (m for m in compared if any(any(arm.values(m.key).values()) for arm in arms))
+    return next(some, compared[0] if compared else None)

@@ -5,25 +5,33 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ...core import Logger
+from ...runs.loggers import make_logger
+from ...runs.loggers.wandb_logger import WandbLogger
 from .arms import Bench, Task
 
-GROUP, NAME = "WANDB_RUN_GROUP", "WANDB_NAME"
-"""Variables by which Weights & Biases names a run and what it belongs to."""
-
-FILES = {"jsonl": "log.jsonl"}
-"""Loggers that write one file, and its name in the run's folder."""
+RUN_NAME = "WANDB_NAME"
+"""Variable by which Weights & Biases names a run."""
 
 
-def loggers_of(bench: Bench, task: Task) -> list[str]:
-    """Return the loggers of a run, each of which has its own file, and name the run for them."""
-    os.environ[GROUP] = bench.name
-    os.environ[NAME] = str(task)
-    return [_own(bench, task, spec) for spec in bench.loggers]
+def loggers_of(bench: Bench, task: Task) -> list[Logger]:
+    """Return the loggers of a run; no two runs write into one file.
+
+    In Weights & Biases the runs of a bench are one group, each named by its task.
+    """
+    os.environ[RUN_NAME] = str(task)[:128]
+    return [_logger(bench, task, spec) for spec in bench.loggers]
 
 
-def _own(bench: Bench, task: Task, spec: str) -> str:
-    name, _, value = spec.partition("=")
-    if name not in FILES:
-        return spec
-    # Several runs would write over each other's file.
-    return f"{name}={bench.folder(task) / (Path(value).name or FILES[name])}"
+def _logger(bench: Bench, task: Task, spec: str) -> Logger:
+    name, _, argument = spec.partition("=")
+    folder = bench.folder(task)
+    if name == "wandb":
+        return WandbLogger(argument or None, group=bench.name[:128])
+    if name == "jsonl":
+        return make_logger(f"{name}={folder / (Path(argument).name or 'log.jsonl')}")
+    if name == "tensorboard" and argument:
+        # The run's own folder is named by its seed alone.
+        place = Path(argument) / folder.parent.relative_to(bench.out)
+        return make_logger(f"{name}={place}")
+    return make_logger(spec)

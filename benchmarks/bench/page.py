@@ -8,6 +8,7 @@ from typing import Any
 
 from ...core.text import tamed
 from ...reports.bench_page import render_bench
+from ...reports.wording import plural
 from ..studies.markdown import machine
 from . import plots
 from .arms import Bench, Task
@@ -107,23 +108,23 @@ def _facts(bench: Bench, arms: Sequence[Arm], unfinished: int) -> list[tuple[str
     groups = dict.fromkeys(env.group for env in bench.envs)
     models = dict.fromkeys(model for env in bench.envs for model in env.models)
     landscapes = "" if len(groups) == len(bench.envs) else f"{len(bench.envs)} landscapes"
-    seeds = f"seeds {bench.seeds[0]} to {bench.seeds[-1]}"
     calls = sum(run.calls for arm in arms for run in arm.runs)
     return [
         ("Runs", str(complete), f"of {complete + unfinished}"),
         ("Searchers", str(len(bench.searchers)), tamed(f"baseline {bench.baseline}")),
         ("Environments", str(len(groups)), landscapes or tamed(next(iter(groups)))),
         ("Models", str(len(models)), tamed(", ".join(models), 60)),
-        ("Trials a run", str(bench.budget), f"{len(bench.seeds)} {seeds} · {calls} in all"),
+        ("Trials a run", str(bench.budget), f"{plural(len(bench.seeds), 'seed')} · {calls} in all"),
     ]
 
 
 def _unfinished(unfinished: int, failed: Mapping[Task, str]) -> list[str]:
     if not unfinished:
         return []
-    bad = f", {len(failed)} of which failed" if failed else ""
+    bad = f"; {len(failed)} failed just now" if failed else ""
+    are = "run is" if unfinished == 1 else "runs are"
     return [
-        f"{unfinished} runs are not over and in no table{bad}. The same command goes on with them."
+        f"{unfinished} {are} not over and in no table{bad}. The same command goes on with them."
     ]
 
 

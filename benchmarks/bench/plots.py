@@ -45,9 +45,10 @@ def curves(bench: Bench, arms: Sequence[Arm]) -> str:
     """Return an SVG: the median of what is found along a run, the quartiles as a band."""
 
     def draw(axes: Any, mine: Sequence[Arm]) -> None:
+        longest = 1
         for arm in mine:
-            points = curve(arm)
-            colour = colours(bench)[arm.searcher]
+            points, colour = curve(arm), colours(bench)[arm.searcher]
+            longest = max(longest, points["calls"][-1])
             axes.fill_between(
                 points["calls"], points["q25"], points["q75"], color=colour, alpha=0.13, linewidth=0
             )
@@ -55,7 +56,7 @@ def curves(bench: Bench, arms: Sequence[Arm]) -> str:
                 points["calls"], points["median"], dashes(bench)[arm.searcher], color=colour,
                 linewidth=1.8,
             )  # fmt: skip
-        axes.set_xlim(0, max(1, *(curve(arm)["calls"][-1] for arm in mine)))
+        axes.set_xlim(0, longest)
         axes.set_ylim(bottom=0)
         axes.set_xlabel("trials put to the model")
         axes.set_ylabel(" / ".join(dict.fromkeys(series_of(arm)[0] for arm in mine)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from ..studies.comparison import Estimate, Spread
 from ..studies.markdown import EMPTY, estimate, machine, p_value
 from .arms import Bench, Task
-from .comparison import Arm, metrics_of
+from .comparison import Arm, main_metric, metrics_of
 from .metrics import Metric
 
 POINTS = 200
@@ -62,12 +62,17 @@ def figure_tables(bench: Bench, arms: Sequence[Arm]) -> list[Table]:
 
 
 def comparison_tables(bench: Bench, arms: Sequence[Arm]) -> list[Table]:
-    """Return one table for each metric: how far each searcher is from the baseline."""
+    """Return one table for each metric: how far each searcher is from the baseline.
+
+    The main metric is first; one that is 0 for every run has none.
+    """
     base = bench.baseline
+    main = main_metric(arms)
+    name = _names(arms)
     tables = []
-    for metric in metrics_of(arms):
+    for metric in sorted(metrics_of(arms), key=lambda one: one is not main):
         compared = [(arm, arm.against[metric.key]) for arm in arms if metric.key in arm.against]
-        if not compared:
+        if not any(any(arm.values(metric.key).values()) for arm in arms) or not compared:
             continue
         rows = tuple(
             (
@@ -80,10 +85,10 @@ def comparison_tables(bench: Bench, arms: Sequence[Arm]) -> list[Table]:
         )  # fmt: skip
         spans = {i: _scaled(one.difference, metric.scale) for i, (_, one) in enumerate(compared)}
         title = metric.title.removesuffix(" %")
-        head = ("env", "model", "searcher", "pairs", f"{title} − {base}", f"{title} / {base}")
+        head = (*name(None), "pairs", f"{title} − {base}", f"{title} / {base}")
         tables.append(
             Table(
-                f"{title} against {base}", (*head, "p", "p (Holm)"), rows, 3,
+                f"{title} against {base}", (*head, "p", "p (Holm)"), rows, len(name(None)),
                 _way(metric), spans=spans,
             )
         )  # fmt: skip
@@ -92,6 +97,7 @@ def comparison_tables(bench: Bench, arms: Sequence[Arm]) -> list[Table]:
 
 def cost_table(arms: Sequence[Arm]) -> Table:
     """Return what a run took."""
+    name = _names(arms)
     rows = []
     for arm in arms:
         searching = [run.seconds.get("search") for run in arm.runs]
@@ -112,9 +118,9 @@ def cost_table(arms: Sequence[Arm]) -> Table:
                 _dollars(arm),
             )
         )  # fmt: skip
-    head = ("env", "model", "searcher", "trials", "candidates", "s a run", "scenes, s", "model, s")
+    head = (*name(None), "trials", "candidates", "s a run", "scenes, s", "model, s")
     head += ("searcher, ms a candidate", "requests", "$")
-    return Table("Cost of a run", head, tuple(rows), 3)
+    return Table("Cost of a run", head, tuple(rows), len(name(None)))
 
 
 def notes(bench: Bench, arms: Sequence[Arm]) -> list[str]:
@@ -143,6 +149,23 @@ def notes(bench: Bench, arms: Sequence[Arm]) -> list[str]:
             f"they might: {early[0].task} {early[0].calls} of {bench.budget} ({early[0].status})."
         )
     return said + _oddities(arms)
+
+
+def _names(arms: Sequence[Arm]) -> Callable[[Arm | None], tuple[str, ...]]:
+    """Return what names an arm, and for None the columns: what all have in common is left out."""
+    parts = {
+        "env": len({arm.group for arm in arms}) > 1,
+        "model": len({arm.model for arm in arms}) > 1,
+        "searcher": True,
+    }
+
+    def name(arm: Arm | None) -> tuple[str, ...]:
+        if arm is None:
+            return tuple(part for part, told in parts.items() if told)
+        values = {"env": arm.group, "model": arm.model, "searcher": arm.searcher}
+        return tuple(values[part] for part, told in parts.items() if told)
+
+    return name
 
 
 def _oddities(arms: Sequence[Arm]) -> list[str]:

@@ -61,6 +61,7 @@ def terminal(one: Table) -> RichTable:
             justify="left" if i < one.left else "right",
             overflow="fold",
             no_wrap=i >= one.left,
+            min_width=min(20, max(len(row[i]) for row in one.rows)) if i < one.left else None,
         )
     for i, row in enumerate(one.rows):
         cells = [
