@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -46,7 +46,7 @@ def chosen_loggers(
         UsageError: When W&B's project is given twice.
     """
     names = list(log or ())
-    given = {"entity": entity, "group": group, "mode": mode, "directory": directory}
+    given: dict[str, Any] = {"entity": entity, "group": group, "mode": mode, "directory": directory}
     if project is None and all(value is None for value in given.values()):
         return [*names]
     projects = {project} - {None}

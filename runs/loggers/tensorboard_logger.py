@@ -55,7 +55,7 @@ class TensorBoardLogger:
             self._give_up("the package is not installed: pip install 'vlmfail[tensorboard]'")
             return
         text = dump_json(bounded_values(to_plain(config)), indent=1)
-        self._try(lambda: (self._open(), self._text("config", text, 0)))
+        self._try(lambda: self._open(text))
 
     def log(self, calls: int, evaluation: Evaluation[Any], records: Sequence[TrialRecord]) -> None:
         """Write one evaluation."""
@@ -63,7 +63,7 @@ class TensorBoardLogger:
         if "call" not in row:
             return  # nothing was put to the model: no point on an axis of trials
         numbers = {name: row[name] for name in _NUMBERS if name in row}
-        self._try(lambda: (self._numbers(numbers, calls), self._writer.flush()))
+        self._try(lambda: self._numbers(numbers, calls))
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Write the failing pictures and the summary, and close the file."""
@@ -113,7 +113,7 @@ class TensorBoardLogger:
             stacklevel=2,
         )
 
-    def _open(self) -> None:
+    def _open(self, config: str) -> None:
         from tensorboard.compat.proto.event_pb2 import Event, SessionLog
         from tensorboard.summary.writer.record_writer import RecordWriter
 
@@ -132,6 +132,7 @@ class TensorBoardLogger:
         self._write(Event(wall_time=time.time(), file_version="brain.Event:2"))
         begin = SessionLog(status=SessionLog.START)
         self._write(Event(wall_time=time.time(), step=0, session_log=begin))
+        self._text("config", config, 0)
 
     def _write(self, event: Any) -> None:
         self._writer.write(event.SerializeToString())
@@ -147,6 +148,7 @@ class TensorBoardLogger:
         values = [Summary.Value(tag=tag, simple_value=value) for tag, value in numbers.items()]
         if values:
             self._add(Summary(value=values), step)
+            self._writer.flush()
 
     def _text(self, tag: str, text: str, step: int) -> None:
         from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata

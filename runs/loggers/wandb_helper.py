@@ -51,7 +51,11 @@ class Helper:
             elif event["event"] == "row":
                 self._log(event["step"], event["row"])
             elif event["event"] == "failing":
-                self._table(event["columns"], event["rows"])
+                try:
+                    self._table(event["columns"], event["rows"])
+                except Exception as error:  # W&B asks its service for tables, but not for rows
+                    why = _scrubbed(str(error) or repr(error))
+                    self._tell(f"the table of failing pictures is not logged: {why}")
             elif event["event"] == "finish":
                 self._run.summary.update(event["summary"])
                 exit_code = event["exit_code"]
@@ -59,6 +63,9 @@ class Helper:
         _end_after(self._told["finish_seconds"])
         file = Path(self._run.dir).parent / f"run-{self._told['id']}.wandb"
         self._run.finish(exit_code=exit_code)
+        import wandb
+
+        wandb.teardown()  # the file is whole once W&B's service has ended
         lost = self._lost(file)
         if lost:
             self._tell(f"{lost} of {len(self._sent)} evaluations could not be written to {file}")

@@ -81,5 +81,9 @@ def init(*, dir, mode, id, settings, **names):
     return run
 
 
+def teardown():
+    pass
+
+
 if FAULT == "fail to load":
     sys.exit("broken")
