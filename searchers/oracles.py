@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Protocol
 
@@ -12,9 +13,6 @@ from ..agents.agent import SearchAgent
 from ..core import Evaluation, UsageError, clopper_pearson_lower
 
 Set = frozenset[str]
-
-#: Trials beyond which no single mode is worth confirming.
-MOST_TRIALS = 1000
 
 
 class KnownRates(Protocol):
@@ -53,10 +51,13 @@ def require_landscape(space: object, searcher: str) -> KnownRates:
 def fewest_trials(threshold: float) -> int | None:
     """Return the fewest trials that confirm a rate of `threshold` when all of them fail.
 
-    One-sided 95 % Clopper-Pearson lower bound: 6 for τ = .6. None when `MOST_TRIALS` do not.
+    One-sided 95 % Clopper-Pearson lower bound, which is .05^(1/n) then: 6 for τ = .6. None when no
+    number does.
     """
-    counts = range(1, MOST_TRIALS + 1)
-    return next((n for n in counts if clopper_pearson_lower(n, n) >= threshold), None)
+    if not 0.0 < threshold < 1.0:
+        return None
+    near = max(1, math.ceil(math.log(0.05) / math.log(threshold)) - 1)
+    return next(n for n in range(near, near + 3) if clopper_pearson_lower(n, n) >= threshold)
 
 
 class Oracle(SearchAgent[Set]):
