@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,11 +31,13 @@ class AgentContractSuite:
     ```
 
     Agents for other candidates than concept sets override `make_space` and `make_tiny_space`
-    (at most `tiny_size` candidates, fewer than 100).
+    (at most `tiny_size` candidates, fewer than 100). A slow agent may lower `candidates`, the
+    number of candidates that most searches evaluate (at least 17: two batches and one more).
     """
 
     tiny_size = 4
     trials = 5
+    candidates = 40
 
     def make_agent(self) -> SearchAgent[Any]:
         """Return a fresh agent."""
@@ -62,13 +66,20 @@ class AgentContractSuite:
     def drive(
         self, agent: SearchAgent[Any] | None = None, *, outcome: Any = None, **settings: Any
     ) -> Drive:
-        """Search `make_space()` with a fresh agent."""
+        """Search `make_space()` with a fresh agent; whatever happens, no proposal is invalid."""
         self._space = self.make_space()
-        evaluate = SimulatedTrials(
-            self._space, None if outcome else self.rate, outcome=outcome, seed=7
-        )
-        settings = {"trials": self.trials, "budget": 40 * self.trials, **settings}
-        return Drive(agent or self.make_agent(), self._space, evaluate, **settings)
+        settings = {"trials": self.trials, "budget": self.candidates * self.trials, **settings}
+        run = Drive(agent or self.make_agent(), self._space, self._trials(outcome), **settings)
+        self._check_valid(run)
+        return run
+
+    def _trials(self, outcome: Any = None) -> SimulatedTrials:
+        return SimulatedTrials(self._space, None if outcome else self.rate, outcome=outcome, seed=7)
+
+    def _check_valid(self, run: Drive) -> None:
+        for asked in run.batches:
+            for candidate, _ in asked:
+                assert self._space.validate(candidate) is None, self._space.key(candidate)
 
     # -- proposals ----------------------------------------------------------------------------
 
@@ -81,9 +92,23 @@ class AgentContractSuite:
                 assert len(asked) <= batch
                 keys = [self._space.key(candidate) for candidate, _ in asked]
                 assert repeats(keys) == []
-                for candidate, trials in asked:
-                    assert trials >= 1
-                    assert self._space.validate(candidate) is None, self._space.key(candidate)
+                assert all(trials >= 1 for _, trials in asked)
+
+    def test_batches_of_any_size(self) -> None:
+        """The n of `ask(n)` may change from call to call; what comes back is a sequence."""
+        agent = self.make_agent()
+        space = self._space = self.make_space()
+        evaluate = self._trials()
+        agent.bind(space, seed=0, trials=self.trials, budget=self.candidates * self.trials)
+        for n in (1, 5, 2, 8, 1):
+            asked = agent.ask(n)
+            assert isinstance(asked, Sequence)
+            assert len(asked) <= n
+            pairs = with_trials(asked, self.trials)
+            for candidate, _ in pairs:
+                assert space.validate(candidate) is None, space.key(candidate)
+            assert repeats([space.key(candidate) for candidate, _ in pairs]) == []
+            agent.tell([evaluate(candidate, trials) for candidate, trials in pairs])
 
     def test_fixed_trials_never_repeats_a_candidate(self) -> None:
         """An agent that claims a fixed m pays each candidate once, with m trials."""
@@ -94,15 +119,31 @@ class AgentContractSuite:
         assert {trials for asked in run.batches for _, trials in asked} <= {self.trials}
 
     def test_stops_when_nothing_is_left(self) -> None:
-        """A tiny space is exhausted: [] and not a repeat, and [] again when asked again."""
+        """A tiny space is exhausted: [] and not a repeat, and [] again when asked again.
+
+        Also when every candidate passed, or none has data. An agent that adds trials to
+        candidates may go on for as long as the budget lasts.
+        """
+        for outcome in (None, Outcome.PASS, Outcome.ERROR):
+            agent = self.make_agent()
+            space = self._space = self.make_tiny_space()
+            judge = None if outcome is None else (lambda key, index, o=outcome: o)
+            run = Drive(agent, space, self._trials(judge), trials=1, budget=100)
+            self._check_valid(run)
+            if agent.fixed_trials:
+                assert run.exhausted
+                assert repeats(run.keys) == []
+                assert len(run.evaluations) <= self.tiny_size
+                assert list(agent.ask(3)) == []
+
+    def test_budget_that_ends_inside_a_batch(self) -> None:
+        """Told candidates may have got fewer trials than asked for, or none; it can go on."""
         agent = self.make_agent()
-        if not agent.fixed_trials:
-            return
-        space = self._space = self.make_tiny_space()
-        run = Drive(agent, space, SimulatedTrials(space, self.rate), trials=1, budget=100)
-        assert run.exhausted
-        assert len(run.evaluations) <= self.tiny_size
-        assert list(agent.ask(3)) == []
+        run = self.drive(agent, budget=9 * self.trials + self.trials // 2, batch=8)
+        for candidate, trials in with_trials(agent.ask(3), self.trials):
+            assert trials >= 1
+            assert self._space.validate(candidate) is None
+        assert run.evaluations
 
     # -- determinism --------------------------------------------------------------------------
 
@@ -117,15 +158,16 @@ class AgentContractSuite:
 
     def test_leaves_global_generators_alone(self) -> None:
         """The agent draws from its own generator."""
+        self.drive(budget=self.trials)  # what it imports may draw while it loads
         before = _global_draws()
         self.drive()
         assert _global_draws() == before
 
     def test_replaying_a_log_restores_the_agent(self) -> None:
         """A fresh agent that is told the log proposes what the first one did, and goes on so."""
-        whole = self.drive(budget=40 * self.trials)
+        whole = self.drive()
         agent, space = self.make_agent(), self.make_space()
-        agent.bind(space, seed=0, trials=self.trials, budget=40 * self.trials)
+        agent.bind(space, seed=0, trials=self.trials, budget=self.candidates * self.trials)
         told = iter(whole.evaluations)
         for asked in whole.batches:
             again = with_trials(agent.ask(8), self.trials)
@@ -133,6 +175,22 @@ class AgentContractSuite:
             assert [t for _, t in again] == [t for _, t in asked]
             # Logged candidates come back from JSON: equal, not the same objects.
             agent.tell([_reread(space, next(told)) for _ in again])
+
+    def test_searches_in_turns_are_as_if_alone(self) -> None:
+        """Two agents of one kind share nothing: neither a generator nor what they learnt."""
+        alone = self.drive(seed=3)
+        one, other = self.make_agent(), self.make_agent()
+        space = self._space = self.make_space()
+        for agent, seed in ((one, 3), (other, 4)):
+            agent.bind(space, seed=seed, trials=self.trials, budget=self.candidates * self.trials)
+        told, evaluate = iter(alone.evaluations), self._trials()
+        for asked in alone.batches:
+            again = with_trials(one.ask(8), self.trials)
+            others = with_trials(other.ask(8), self.trials)
+            assert [space.key(c) for c, _ in again] == [space.key(c) for c, _ in asked]
+            one.tell([next(told) for _ in again])
+            if others:
+                other.tell([evaluate(candidate, trials) for candidate, trials in others])
 
     def test_binding_again_starts_afresh(self) -> None:
         """`bind` clears what an earlier search left."""
@@ -177,8 +235,11 @@ class AgentContractSuite:
         assert json.loads(json.dumps(config, allow_nan=False)) == config
 
 
-def _global_draws() -> tuple[object, str]:
-    return random.getstate(), repr(np.random.get_state())  # noqa: NPY002
+def _global_draws() -> tuple[object, str, str]:
+    # torch only where something has loaded it: the suite needs none of it.
+    torch: Any = sys.modules.get("torch")
+    drawn = "" if torch is None else repr(torch.get_rng_state().tolist())
+    return random.getstate(), repr(np.random.get_state()), drawn  # noqa: NPY002
 
 
 def _reread(space: CandidateSpace[Any], evaluation: Evaluation[Any]) -> Evaluation[Any]:

@@ -10,7 +10,7 @@ from ._numbers import F64
 
 
 class Buckets:
-    """The dimensions of a scene vector in buckets: a choice's values, a flag's two, else equal parts.
+    """The dimensions of a scene vector in buckets: the values of a choice or flag, or equal parts.
 
     Attributes:
         counts: Buckets of each dimension.

@@ -92,8 +92,12 @@ class SuiteCatches(SearchAgent[frozenset[str]]):
 
     def setup(self) -> None:
         self.seen: set[frozenset[str]] = set()
+        self.failures = 0
         if self.how == "keeps state":
-            self.count = getattr(self, "count", 0)
+            self.rng = self.__dict__.setdefault("old", self.rng)
+        if self.how == "shared draws":
+            self.rng = type(self).__dict__.get("shared") or self.rng
+            type(self).shared = self.rng  # type: ignore[attr-defined]
         if self.how == "global draws":
             self.rng = np.random.mtrand._rand  # type: ignore[assignment]
 
@@ -102,6 +106,10 @@ class SuiteCatches(SearchAgent[frozenset[str]]):
             n += 1
         if self.how == "invalid":
             return [frozenset({"rain"})]
+        if self.how == "invalid after failures" and self.failures > 3:
+            return [frozenset({"rain"})]
+        if self.how == "generator":
+            return (self.space.sample(self.rng) for _ in range(n))
         batch = []
         for _ in range(200 * n):
             if self.how == "global draws":
@@ -116,6 +124,9 @@ class SuiteCatches(SearchAgent[frozenset[str]]):
         return batch
 
     def tell(self, evaluations: Any) -> None:
+        self.failures += sum(evaluation.new.failures > 0 for evaluation in evaluations)
+        if self.how == "no trials":
+            _ = [1 / evaluation.new.charged for evaluation in evaluations]
         if self.how == "no data":
             _ = [evaluation.rate + 0.0 for evaluation in evaluations]
 
@@ -131,6 +142,11 @@ class SuiteCatches(SearchAgent[frozenset[str]]):
         ("global draws", "test_same_seed_and_outcomes_give_the_same_search"),
         ("global draws", "test_replaying_a_log_restores_the_agent"),
         ("no data", "test_candidates_without_data"),
+        ("no trials", "test_budget_that_ends_inside_a_batch"),
+        ("generator", "test_batches_of_any_size"),
+        ("invalid after failures", "test_constant_outcomes"),
+        ("keeps state", "test_binding_again_starts_afresh"),
+        ("shared draws", "test_searches_in_turns_are_as_if_alone"),
     ],
 )
 def test_suite_catches_broken_agents(how: str, test: str) -> None:
@@ -138,5 +154,5 @@ def test_suite_catches_broken_agents(how: str, test: str) -> None:
         def make_agent(self) -> SearchAgent[Any]:
             return SuiteCatches(how)
 
-    with pytest.raises((AssertionError, TypeError)):
+    with pytest.raises((AssertionError, TypeError, ZeroDivisionError)):
         getattr(Suite(), test)()
