@@ -34,7 +34,7 @@ class Player:
     def __init__(self, domain: EpisodeDomain[Any], policy: str | Policy) -> None:
         """Keep the domain and the policy, or the spec of one."""
         self._domain = domain
-        self._policy = policy
+        self._policy: Any = policy
         self._world: Any = None
 
     def __call__(self, job: Job) -> Played:
