@@ -146,6 +146,7 @@ class SearchLoop:
         self._resumed = 0
         self._batch_counts = Counts()
         self._reported = ""
+        self._reports: list[Any] = []
         self._interruption = Interruption()
 
     def run(self) -> str:
@@ -183,6 +184,10 @@ class SearchLoop:
             raise AgentError(
                 f"reports() must return a list of candidates, got {type(reports).__name__}"
             )
+        # Told after every batch, and nearly always the same objects as before.
+        if self._reported and [*map(id, reports)] == [*map(id, self._reports)]:
+            return
+        self._reports = list(reports)
         kept = {}
         for candidate in map(self._own, reports):
             if space.validate(candidate) is not None:
