@@ -23,6 +23,9 @@ class HelperProcess:
 
     The helper is a session of its own: a Ctrl-C in the terminal does not reach it. When this
     process dies, the helper's input ends.
+
+    Attributes:
+        killed: Whether it did not end in time and was killed.
     """
 
     def __init__(self, command: Sequence[str], folder: Path, env: Mapping[str, str]) -> None:
@@ -49,6 +52,7 @@ class HelperProcess:
         self._waiting = bytearray()
         self._heard = b""
         self._broken = False
+        self.killed = False
 
     def send(self, event: Mapping[str, Any]) -> bool:
         """Send one event, now or later; False when the helper does not take it any more."""
@@ -89,6 +93,7 @@ class HelperProcess:
                     time.sleep(0.02)
         finally:
             if self._process.poll() is None:
+                self.killed = True
                 self._process.kill()
                 self._process.wait()
             answers += self.hear()

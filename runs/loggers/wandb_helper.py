@@ -73,7 +73,8 @@ class Helper:
 
     def fail(self, error: BaseException) -> None:
         """Tell the search, and so its user, why nothing more is logged."""
-        self._tell(f"{_scrubbed(str(error) or repr(error))}; nothing more is logged")
+        why = f"{_scrubbed(str(error) or repr(error))}; nothing more is logged"
+        self._answer({"told": why, "failed": True})
 
     def _tell(self, reason: str) -> None:
         self._answer({"told": reason})

@@ -97,7 +97,6 @@ class WandbLogger:
         self._run: Path | None = None
         self._helper: HelperProcess | None = None
         self._tracker = RunTracker({})
-        self._told = False
 
     def attach(self, run: Path) -> None:
         """Hear of the run's folder, before `start`."""
@@ -105,7 +104,7 @@ class WandbLogger:
 
     def start(self, config: Mapping[str, Any]) -> None:
         """Start the helper and send the configuration; does not wait for W&B."""
-        self._tracker, self._told = RunTracker(config), False
+        self._tracker = RunTracker(config)
         mode = self._mode or os.environ.get("WANDB_MODE", "").lower() or "online"
         if mode == "disabled":
             return
@@ -142,10 +141,9 @@ class WandbLogger:
         answers: list[dict[str, Any]] = []
         with contextlib.suppress(KeyboardInterrupt):  # the user will not wait for W&B
             answers = helper.close(self._finish_seconds)
-        for answer in answers:
-            self._take(answer)
-        if not any("stored" in answer for answer in answers):
-            self._tell(f"it did not end within {self._finish_seconds:g} s; the rest is not logged")
+        stored = any("stored" in answer for answer in answers)
+        late = f"did not end within {self._finish_seconds:g} s" if helper.killed else "ended"
+        self._take(answers, None if stored else f"its process {late}; the rest is not logged")
 
     # -- the helper ---------------------------------------------------------------------------
 
@@ -201,23 +199,29 @@ class WandbLogger:
         helper = self._helper
         if helper is None:
             return
-        taken = helper.send(event)
-        for answer in helper.hear():
-            self._take(answer)
-        if not taken and self._helper is not None:
+        if helper.send(event):
+            self._take(helper.hear())
+        else:
             self._helper = None
-            for answer in helper.close(0.0):
-                self._take(answer)
-            self._tell("its process ended or takes no more; the rest is not logged")
+            self._take(helper.close(0.0), "its process ended; the rest is not logged")
 
-    def _take(self, answer: Mapping[str, Any]) -> None:
-        if "told" in answer:
-            self._tell(bounded(str(answer["told"]), 400))
+    def _take(self, answers: Sequence[Mapping[str, Any]], otherwise: str | None = None) -> None:
+        """Tell what the helper says in one line; `otherwise`, if it gave no reason to end."""
+        reasons = [str(answer["told"]) for answer in answers if "told" in answer]
+        if otherwise is not None and not any(answer.get("failed") for answer in answers):
+            reasons.append(otherwise)
+        if any(answer.get("failed") for answer in answers):
+            self._close()
+        if reasons:
+            self._tell("; ".join(bounded(reason, 400) for reason in reasons))
+
+    def _close(self) -> None:
+        helper, self._helper = self._helper, None
+        if helper is not None:
+            helper.close(0.0)
 
     def _tell(self, reason: str) -> None:
-        if not self._told:
-            warnings.warn(f"Weights & Biases: {reason}. The search goes on", stacklevel=2)
-        self._told = True
+        warnings.warn(f"Weights & Biases: {reason}. The search goes on", stacklevel=3)
 
     def _failing(self) -> list[list[Any]]:
         rows = []
