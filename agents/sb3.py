@@ -71,6 +71,8 @@ class SB3Agent(SearchAgent[Any]):
 
     name: ClassVar[str] = "sb3"
 
+    _steps: LockStep | None = None
+
     def __init__(
         self,
         algorithm: str | type = "PPO",
@@ -122,9 +124,9 @@ class SB3Agent(SearchAgent[Any]):
             MissingDependencyError: When Stable-Baselines3 is not installed.
             UsageError: For candidates that are neither concept sets nor scene vectors.
         """
-        if getattr(self, "_steps", None) is not None:
+        if self._steps is not None:
             self._steps.stop()
-        self._steps: LockStep | None = None
+            self._steps = None
         self._class = load_algorithm(self.algorithm)
         space: Any = self.space
         self._slots: ConceptSlots | None = None

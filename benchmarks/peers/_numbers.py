@@ -229,7 +229,7 @@ class DrawnSets:
 
     def usual(self) -> F64:
         """Return by concept its share of random sets."""
-        drawn = [self._space.sample(self._rng) for _ in range(16 * self.draws)]
+        drawn = [self._space.sample(self._rng) for _ in range(4 * self.draws)]
         return np.asarray(np.mean([self.of(one) for one in drawn], axis=0))
 
     def drawn(self) -> Set | None:

@@ -106,6 +106,6 @@ class MapElites(Peer):
 
     def _measures(self, numbers: F64) -> F64:
         if self._vectors:
-            return numbers[self._group]
+            return np.asarray(numbers[self._group])
         size = numbers.sum()
         return np.array([size, numbers[self._group].sum() / size])

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from vlmfail.cli.main import main
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "agents.md"
 SMALLER = (("budget 1000", "budget 40"), ("budget=1000", "budget=40"))
+
+pytestmark = pytest.mark.xdist_group("peers")
 
 
 def blocks(language: str) -> list[str]:
@@ -21,44 +25,52 @@ def blocks(language: str) -> list[str]:
     return found
 
 
-def run(*command: str, cwd: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, *command], cwd=cwd, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+COMMANDS = [line for block in blocks("bash") for line in block.splitlines()]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page's files, each under the name in its first line."""
-    path = tmp_path_factory.mktemp("page")
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The page's files, each under the name in its first line; it is the working folder."""
     for block in blocks("python"):
         name = block.partition("\n")[0].removeprefix("# ")
         assert name.endswith(".py")
-        (path / name).write_text(block)
-    return path
+        (tmp_path / name).write_text(block)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "my_agent", raising=False)
+    return tmp_path
 
 
 def test_the_agent_has_thirty_lines() -> None:
-    lines = blocks("python")[0].partition("class ")[2].strip().splitlines()
-    assert len([line for line in lines if line.strip()]) <= 30
+    code = blocks("python")[0].partition("class ")[2]
+    assert len([line for line in code.splitlines() if line.strip()]) <= 30
 
 
-@pytest.mark.parametrize("command", [line for block in blocks("bash") for line in [block.strip()]])
-def test_commands(command: str, folder: Path) -> None:
-    words = shlex.split(command)
-    if words[0] == "python":
-        out = run(*words[1:], "-q", "-p", "no:cacheprovider", "-p", "no:xdist", cwd=folder)
-        assert re.search(r"\d+ passed", out)
-        return
-    assert words[0] == "vlmfail"
-    out = run("-m", *words, cwd=folder)
-    assert "Growing" in out or "growing" in out
+@pytest.mark.parametrize("command", [line for line in COMMANDS if line.startswith("vlmfail ")])
+def test_commands(command: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = shlex.split(command)[1:]
+    assert main(words) == 0
+    assert (folder / words[words.index("--out") + 1]).is_dir()
+    out, _ = capsys.readouterr()
+    assert words[0] == "search" or ("Growing" in out and "beam" in out)
 
 
-@pytest.mark.slow
-def test_learning_agents(folder: Path) -> None:
+def test_the_suite_passes(folder: Path) -> None:
+    assert "python -m pytest test_my_agent.py" in COMMANDS
+    suite = runpy.run_path("test_my_agent.py")["TestGrowing"]()
+    tests = [getattr(suite, name) for name in dir(suite) if name.startswith("test_")]
+    assert len(tests) > 10
+    for test in tests:
+        test()
+
+
+def test_every_command_is_run() -> None:
+    assert {line.partition(" ")[0] for line in COMMANDS} == {"vlmfail", "python"}
+
+
+def test_learning_agents(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("stable_baselines3")
     pytest.importorskip("sb3_contrib")
-    float(run("learning.py", cwd=folder))
+    runpy.run_path("learning.py")
+    assert 0.0 <= float(capsys.readouterr().out) <= 1.0
+    assert (folder / "policy.zip").is_file()
