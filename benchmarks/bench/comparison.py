@@ -89,7 +89,14 @@ def _compare_by(bench: Bench, metric: Metric, arms: dict[tuple[str, str, str], A
     compared: dict[tuple[str, str, str], Against] = {}
     if not any(any(arm.values(metric.key).values()) for arm in arms.values()):
         return
+    told = {
+        (group, model)
+        for group, model, _ in arms
+        if metric in metrics_of([a for a in arms.values() if (a.group, a.model) == (group, model)])
+    }
     for key, arm in arms.items():
+        if key[:2] not in told:
+            continue
         base = arms.get((arm.group, arm.model, bench.baseline))
         if base is None or arm is base:
             continue
@@ -119,7 +126,15 @@ def paired(
 
 
 def metrics_of(arms: Sequence[Arm]) -> list[Metric]:
-    """Return the metrics that some run has data for."""
+    """Return the metrics that some run has data for, each group's and model's by itself."""
+    groups: dict[tuple[str, str], list[Arm]] = {}
+    for arm in arms:
+        groups.setdefault((arm.group, arm.model), []).append(arm)
+    found = {metric.key for members in groups.values() for metric in _metrics_of(members)}
+    return [metric for metric in METRICS if metric.key in found]
+
+
+def _metrics_of(arms: Sequence[Arm]) -> list[Metric]:
     known = [
         (key, value)
         for arm in arms
@@ -127,9 +142,8 @@ def metrics_of(arms: Sequence[Arm]) -> list[Metric]:
         for key, value in run.metrics.items()
         if value is not None
     ]
-    keys = {key for key, _ in known}
+    keys, some = {key for key, _ in known}, {key for key, value in known if value}
     # Where nothing was tried again, that nothing is confirmed says nothing.
-    some = {key for key, value in known if value}
     if "rerun_mean" not in keys:
         keys -= {"confirmed_modes"} - some
     return shown(keys - ({"infeasible"} - some))

@@ -68,7 +68,7 @@ METRICS: tuple[Metric, ...] = (
 
 BY_KEY: Mapping[str, Metric] = {metric.key: metric for metric in METRICS}
 
-SAME = {"fr": ("mfr", "failures_per_call"), "mfr": ("failures_per_call",)}
+SAME = {"fr": ("pfm", "mfr", "failures_per_call"), "mfr": ("failures_per_call",)}
 """Metrics that say the same as others where those are there."""
 
 

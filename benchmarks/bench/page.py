@@ -13,7 +13,7 @@ from ..studies.markdown import machine
 from . import plots
 from .arms import Bench, Task
 from .comparison import Arm, main_metric, metrics_of
-from .metrics import BY_KEY, METRICS
+from .metrics import BY_KEY
 from .tables import Table, centre, comparison_tables, cost_table, figure_tables, notes
 
 DASHES = {"--": "7 4", ":": "2 3", "-.": "7 3 2 3"}
@@ -148,15 +148,12 @@ def _table(one: Table) -> dict[str, Any]:
     def place(value: float) -> float:
         return (value - left + margin) / (width + 2 * margin)
 
-    better = next(
-        (m.better for m in METRICS if one.title.startswith(m.title.removesuffix(" %"))), 1
-    )
     rows = []
     for i, row in enumerate(one.rows):
         effect = None
         if i in one.spans:
             low, value, high = one.spans[i]
-            sure = better if low > 0 else -better if high < 0 else 0
+            sure = one.better if low > 0 else -one.better if high < 0 else 0
             effect = {
                 "zero": place(0.0),
                 "low": place(low),

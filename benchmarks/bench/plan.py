@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +89,10 @@ def _check_kind(env: EnvArm, space: Any, searcher: SearcherArm) -> None:
     """Check that a searcher takes a space, on a small one of the same kind if that is enough."""
     from ...testing.toy import toy_space, toy_vector_space
 
-    small = {"concept_set": toy_space, "vector": toy_vector_space}.get(space.kind)
-    if small is not None:
+    small: dict[str, Callable[[], Any]] = {"concept_set": toy_space, "vector": toy_vector_space}
+    if space.kind in small:
         try:
-            make_searcher(searcher.name, **searcher.args).bind(small(), seed=0, **SMALL)
+            make_searcher(searcher.name, **searcher.args).bind(small[space.kind](), seed=0, **SMALL)
             return
         except Exception:
             pass  # it may need what the real one has
@@ -182,12 +182,13 @@ def keep_asked(bench: Bench) -> None:
     if there is None:
         write(bench.out, ASKED, dump_json(here, indent=1).encode())
         return
-    known = {
-        part: there.get(part, {}) if isinstance(there, dict) else None
-        for part in ("settings", "code", "envs", "searchers")
-    }
-    if not all(isinstance(value, dict) for value in known.values()):
-        raise UsageError(f"{bench.out / ASKED} is not what a bench wrote: choose another --out")
+    parts = ("settings", "code", "envs", "searchers")
+    known: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        value = there.get(part, {}) if isinstance(there, dict) else None
+        if not isinstance(value, dict):
+            raise UsageError(f"{bench.out / ASKED} is not what a bench wrote: choose another --out")
+        known[part] = value
     _refuse_other(bench, known, here)
     joined = {**here, **{part: {**known[part], **here[part]} for part in ("envs", "searchers")}}
     if joined != there:
@@ -228,16 +229,22 @@ def _asked(bench: Bench) -> dict[str, Any]:
         "searchers": {
             one.label: {"name": one.name, "args": dict(one.args)} for one in bench.searchers
         },
-        "code": {
-            "vlmfail.envs": _digest(envs),
-            "vlmfail.searchers": _digest(searchers) + _digest(agents),
-            "the renderer": drawing_digest(),
-        },
+        "code": code_of(),
     }
 
 
-def _digest(package: Any) -> str:
-    folder = Path(package.__file__).parent
+def code_of() -> dict[str, str]:
+    """Return digests of the code that decides what a run finds."""
+    peers = Path(__file__).parents[1] / "peers"
+    searching = (Path(searchers.__file__).parent, Path(agents.__file__).parent, peers)
+    return {
+        "vlmfail.envs": _digest(Path(envs.__file__).parent),
+        "vlmfail.searchers": "".join(_digest(folder) for folder in searching),
+        "the renderer": drawing_digest(),
+    }
+
+
+def _digest(folder: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.suffix in (".py", ".json"):

@@ -29,7 +29,8 @@ class _Loader(yaml.SafeLoader):
                     None, None, f"{name!r} is there twice", key.start_mark
                 )
             seen.add(name)
-        return super().construct_mapping(node, deep)
+        made: dict[Any, Any] = super().construct_mapping(node, deep)
+        return made
 
 
 def read_file(path: Path) -> dict[str, Any]:

@@ -72,11 +72,11 @@ def make_bench(given: Mapping[str, Any]) -> Bench:
     """
     values = known_keys("key", given, KEYS, OTHER_WORDS)
     trials = values.get("trials")
-    searchers = _searchers(values.get("searchers"))
     models = texts("models", values.get("models", ()))
     envs = read_envs(
         values.get("envs"), models, values.get("env_args") or {}, with_trials=trials is not None
     )
+    searchers = _searchers(values.get("searchers"))
     confirm, top, fresh = _confirm(values)
     out = folder(values.get("out", "runs/bench"))
     threshold = real("threshold", values.get("threshold", 0.6), 0.0, 1.0)

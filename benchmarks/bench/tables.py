@@ -30,6 +30,7 @@ class Table:
         note: What a reader must know.
         best: Cells, by row and column, that are the best of their column.
         spans: Intervals to draw, by row: (low, value, high) each.
+        better: 1 when more than the baseline is better, -1 when less is, 0 when neither.
     """
 
     title: str
@@ -39,6 +40,7 @@ class Table:
     note: str = ""
     best: frozenset[tuple[int, int]] = frozenset()
     spans: Mapping[int, tuple[float, float, float]] = field(default_factory=dict)
+    better: int = 1
 
 
 def figure_tables(bench: Bench, arms: Sequence[Arm]) -> list[Table]:
@@ -89,7 +91,7 @@ def comparison_tables(bench: Bench, arms: Sequence[Arm]) -> list[Table]:
         tables.append(
             Table(
                 f"{title} against {base}", (*head, "p", "p (Holm)"), rows, len(name(None)),
-                _way(metric), spans=spans,
+                _way(metric), spans=spans, better=metric.better,
             )
         )  # fmt: skip
     return tables

@@ -105,14 +105,16 @@ def do_all(
                     elif goes_on:
                         _end(one)
                 ticker.tick()
-            for one in idle:
-                _end(one)
         except KeyboardInterrupt:
             ticker.say("Stopping: the same command goes on from here.")
             raise
         finally:
             # Whatever ends the driver (a closed terminal, a full disk) ends the runs as well.
-            _stop(running)
+            try:
+                _stop(running)
+            finally:
+                for one in idle:
+                    _end(one)
     return failed
 
 

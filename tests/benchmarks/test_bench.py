@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from vlmfail.agents import SearchAgent
-from vlmfail.benchmarks.bench import command, plan
+from vlmfail.benchmarks.bench import command, plan, plots
 from vlmfail.benchmarks.bench import page as pages
 from vlmfail.benchmarks.bench.arms import Bench, Task, part
 from vlmfail.benchmarks.bench.command import run_bench
@@ -71,6 +71,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
         return failed
 
     monkeypatch.setattr(command, "do_all", do_all)
+    monkeypatch.setattr(plan, "code_of", lambda: {"all": "the same, whoever edits it meanwhile"})
 
 
 @pytest.fixture
@@ -156,7 +157,8 @@ def test_a_bench_may_grow_but_not_change(tmp_path: Path, monkeypatch: pytest.Mon
     other = [{"name": "beam", "label": "gpts"}]
     with pytest.raises(UsageError, match=r"gpts: .*'gpts'.* there, .*'beam'.* here"):
         plan.keep_asked(made(tmp_path, searchers=other))
-    monkeypatch.setattr(plan, "drawing_digest", lambda: "another")
+    there = plan.code_of()
+    monkeypatch.setattr(plan, "code_of", lambda: {**there, "the renderer": "another"})
     with pytest.raises(UsageError, match=r"other code \(the renderer\)"):
         plan.keep_asked(made(tmp_path))
 
@@ -322,28 +324,40 @@ class Elements(HTMLParser):
         self.words.append(data)
 
 
-def test_foreign_text_adds_nothing_to_the_page(tmp_path: Path) -> None:
+def hostile_arms(out: Path, text: str) -> tuple[Bench, list[Arm]]:
+    """A bench with `text` in everything that somebody else can write."""
+    searchers = ["random", {"name": "beam", "label": f"beam{text}"}]
+    env = {"id": TOY, "label": f"env{text}", "args": {"max_size": [2]}}
+    names = {"models": [f"m{text}"], "searchers": searchers, "name": f"n{text}"}
+    bench = made(out, envs=[env], **names)
+    runs = [
+        replace(figures(task, mfr=0.1 * task.seed + 0.1, div=0.5), notice=f"says{text}")
+        for task in bench.tasks()
+    ]
+    return bench, compare(bench, runs)
+
+
+def test_foreign_text_adds_nothing_to_the_page(tmp_path: Path, no_plots: None) -> None:
     shown = {}
     for name, text in (("plain", "xx"), ("hostile", HOSTILE)):
-        searchers = ["random", {"name": "beam", "label": f"beam{text}"}]
-        env = {"id": TOY, "label": f"env{text}", "args": {"max_size": [2, 3]}}
-        bench = made(
-            tmp_path, envs=[env], models=[f"m{text}"], searchers=searchers, name=f"n{text}"
-        )
-        runs = [
-            replace(figures(t, mfr=0.1 * t.seed + 0.1, div=0.5), notice=f"says{text}")
-            for t in bench.tasks()
-        ]
+        bench, arms = hostile_arms(tmp_path, text)
         failed = {bench.tasks()[0]: f"why{text}"}
-        arms = compare(bench, runs)
         shown[name] = pages.page(bench, arms, command=f"vlmfail{text}", failed=failed, unfinished=1)
     plain, hostile = Elements(shown["plain"]), Elements(shown["hostile"])
-    drawn = {"path", "g", "use", "defs", "clippath", "rect"}  # letters, each a path
-    assert [t for t in plain.tags if t not in drawn] == [t for t in hostile.tags if t not in drawn]
-    assert "img" not in hostile.tags
-    assert "script" not in hostile.tags
+    assert plain.tags == hostile.tags
     assert sum("onerror=alert(1)" in word for word in hostile.words) > 10, "shown as text"
     assert "{{7*7}}" in "".join(hostile.words)
+
+
+def test_foreign_text_is_drawn_as_it_is(tmp_path: Path) -> None:
+    bench, arms = hostile_arms(tmp_path, f"{HOSTILE}$\\frac{{$\u4e00")
+    for draw in (plots.curves, plots.boxes, plots.rate_against_diversity):
+        tags = set(Elements(draw(bench, arms)).tags)
+        assert (
+            {"svg", "path"}
+            <= tags
+            <= {"svg", "path", "g", "use", "defs", "clippath", "rect", "style"}
+        )
 
 
 def test_foreign_text_is_no_markdown_and_obeys_no_terminal() -> None:
