@@ -231,13 +231,21 @@ def _facts(run: RunData, modes: Sequence[FailureMode]) -> list[tuple[str, str, s
             "—" if is_vector_run(run) and not modes else str(len(modes)),
             f"{confirmed} of {tested} confirmed" if tested else "none re-run" if modes else "",
         ),
-        (
+        _landscape(run)
+        if is_planted(run)
+        else (
             "Cost",
             _money(cost),
             _requests(cost, total_saved(list(run.records.values()))),
         ),
         ("Time", "?" if total is None else _duration(total), f"seed {run.config.get('seed', '?')}"),
     ]
+
+
+def _landscape(run: RunData) -> tuple[str, str, str]:
+    data = run.config["domain_data"]
+    named = wording.clean(f"{data['family']} {data['level']}")
+    return "Landscape", named, wording.clean(f"landscape seed {data['landscape_seed']}")
 
 
 def _requests(cost: Mapping[str, Any], saved: Mapping[str, Any]) -> str:

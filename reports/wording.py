@@ -227,7 +227,8 @@ def by_true_rates(metrics: Mapping[str, Any]) -> str:
         f"{counts['false_reports']} false, {counts['non_minimal_reports']} not minimal",
         f"recall {counts['recalled']} of {counts['minimal_modes']}",
     ]
-    return "by the true rates: " + " · ".join(parts)
+    which = f"{counts['family']} {counts['level']} {counts['landscape_seed']}"
+    return f"by the true rates of {which}: " + " · ".join(parts)
 
 
 def _planted_rows(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -239,8 +240,8 @@ def _planted_rows(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         (
             "True PFM",
             percent(metrics["pfm_true"]) if defined else "not defined",
-            f"the same by the true rates: {counts['evaluated_true']} of {counts['evaluated']} sets; "
-            f"random search reaches {percent(counts['random_pfm'])} on this landscape",
+            f"the same by the true rates: {counts['evaluated_true']} of {counts['evaluated']} "
+            f"sets; random search reaches {percent(counts['random_pfm'])} on this landscape",
         ),
         (
             "Oracle share",
@@ -263,7 +264,8 @@ def _planted_rows(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         (
             "False reports",
             percent(metrics["false_reports"]) if reports else "no reports",
-            f"reported modes that are none by the true rate: {counts['false_reports']} of {reports}",
+            "reported modes that are none by the true rate: "
+            f"{counts['false_reports']} of {reports}",
         ),
         (
             "Non-minimal",

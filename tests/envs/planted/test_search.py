@@ -174,7 +174,7 @@ def test_what_cannot_be_is_one_line(words, said, capsys, tmp_path, monkeypatch):
 def test_the_command_says_the_true_figures(capsys, finished, monkeypatch):
     assert main(["report", str(finished.path)]) == 0
     shown = capsys.readouterr().out
-    assert "by the true rates: PFM" in shown
+    assert "by the true rates of pairwise easy 6: PFM" in shown
     assert "rule" not in shown.split("by the true rates")[0].split("trials or more")[0]
     assert main(["report", str(finished.path), "--json"]) == 0
     metrics = json.loads(capsys.readouterr().out)["metrics"]
