@@ -7,7 +7,10 @@ from typing import Any
 from ..core import UsageError
 
 KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "concept_set": ("concept sets", ("random", "beam", "gpts")),
+    "concept_set": (
+        "concept sets",
+        ("random", "beam", "gpts", "level-set", "level-set-adaptive"),
+    ),
     "vector": (
         "scene vectors",
         ("random", "fscs-art", "fscsart-dt", "sorting-dt", "sorting-rf", "weighted-rf"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import numpy.typing as npt
 
@@ -40,6 +42,7 @@ class SetTable:
         self._members[position, row] = concept
         # A pair of members is one look-up in a table that stays in the processor's cache.
         # Widened first: numpy 1 would keep the small type beside a scalar, and overflow.
+        self._places: dict[int, list[Indices]] = {}
         self._pairs = self._members[::2].astype(np.intp) * (nobody + 1) + self._members[1::2]
 
     @classmethod
@@ -89,11 +92,50 @@ class SetTable:
             total += sums.take(pairs)
         return total
 
-    def neighbours(self, candidate: frozenset[str]) -> Indices:
-        """Return rows one addition, removal or exchange away from `candidate`."""
+    def interaction_scores(
+        self, singles: Floats, pairs: Floats, triples: Floats | None = None
+    ) -> npt.NDArray[np.float32]:
+        """Return the sum over its concepts, pairs and triples for every set, each once, `N`.
+
+        Args:
+            singles: One weight a concept, `n`.
+            pairs: One a pair, `n x n`, symmetric.
+            triples: One a triple, `n x n x n`, symmetric; None or empty for none.
+        """
+        total = self.scores(singles)
+        width = len(self._concepts) + 1
+        flat = np.zeros((width, width), dtype=np.float32)
+        flat[:-1, :-1] = pairs
+        for at in self._combinations(2):
+            total += flat.ravel().take(at)
+        if triples is not None and triples.size:
+            cube = np.zeros((width, width, width), dtype=np.float32)
+            cube[:-1, :-1, :-1] = triples
+            for at in self._combinations(3):
+                total += cube.ravel().take(at)
+        return total
+
+    def _combinations(self, size: int) -> list[Indices]:
+        """Return where the weights of each combination of `size` member places stand."""
+        if size not in self._places:
+            width = len(self._concepts) + 1
+            self._places[size] = []
+            for chosen in combinations(range(int(self.sizes.max())), size):
+                at = self._members[chosen[0]].astype(np.intp)
+                for place in chosen[1:]:
+                    at = at * width + self._members[place]
+                self._places[size].append(at)
+        return self._places[size]
+
+    def shared(self, candidate: frozenset[str]) -> Indices:
+        """Return how many concepts every set has in common with `candidate`, `N`."""
         present = np.zeros(len(self._concepts), dtype=np.float32)
         present[[self._column[concept] for concept in candidate]] = 1.0
-        shared = self.scores(present).astype(np.intp)
+        return self.scores(present).astype(np.intp)
+
+    def neighbours(self, candidate: frozenset[str]) -> Indices:
+        """Return rows one addition, removal or exchange away from `candidate`."""
+        shared = self.shared(candidate)
         distance = self.sizes + len(candidate) - 2 * shared
         # Two exchanged-for-nothing removals also differ by 2; only equal sizes are exchanges.
         exchanged = (distance == 2) & (self.sizes == len(candidate))

@@ -15,6 +15,8 @@ SEARCHERS = Registry(
         "random": "vlmfail.searchers.random_sets:RandomSearch",
         "beam": "vlmfail.searchers.beam:BeamSearch",
         "gpts": "vlmfail.searchers.gpts:GPTS",
+        "level-set": "vlmfail.searchers.level_set:LevelSetSearch",
+        "level-set-adaptive": "vlmfail.searchers.level_set:AdaptiveLevelSetSearch",
         "fscs-art": "vlmfail.searchers.adaptive_random:AdaptiveRandom",
         "fscsart-dt": "vlmfail.searchers.sorted_surrogate:PartitionTree",
         "sorting-dt": "vlmfail.searchers.sorted_surrogate:SortingTree",
