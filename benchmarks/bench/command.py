@@ -96,6 +96,7 @@ def run_bench(
 
 def _run(bench: Bench, processes: int, console: Console) -> dict[Task, str]:
     check(bench)
+    keep_asked(bench, dry=True)  # what differs is told of the whole before it is of a run
     states = {task: state_of(bench, task) for task in bench.tasks()}
     keep_asked(bench)
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)

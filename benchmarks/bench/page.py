@@ -14,7 +14,7 @@ from . import plots
 from .arms import Bench, Task
 from .comparison import Arm, main_metric, metrics_of
 from .metrics import BY_KEY
-from .tables import Table, centre, comparison_tables, cost_table, figure_tables, notes
+from .tables import LEVEL, Table, centre, comparison_tables, cost_table, figure_tables, notes
 
 DASHES = {"--": "7 4", ":": "2 3", "-.": "7 3 2 3"}
 """Lines of a plot in the words of SVG."""
@@ -48,7 +48,10 @@ def page(
             "facts": _facts(bench, arms, unfinished),
             "notices": [*_unfinished(unfinished, failed), *map(tamed, others)],
             "lead": [tamed(lead), "The best of a column is marked."],
-            "statistics": [tamed(statistics)],
+            "statistics": [
+                tamed(statistics),
+                f"Green is better, red worse where p (Holm) < {LEVEL:g}.",
+            ],
             "tables": [_table(one) for one in figure_tables(bench, arms)],
             "comparisons": [_table(one) for one in comparison_tables(bench, arms)],
             "cost": _table(cost_table(arms)),
@@ -153,7 +156,7 @@ def _table(one: Table) -> dict[str, Any]:
         effect = None
         if i in one.spans:
             low, value, high = one.spans[i]
-            sure = one.better if low > 0 else -one.better if high < 0 else 0
+            sure = 0 if i not in one.sure else one.better if value > 0 else -one.better
             effect = {
                 "zero": place(0.0),
                 "low": place(low),

@@ -171,8 +171,12 @@ def next_task(pending: Sequence[Task], running: Collection[Task]) -> Task:
     return next(free, pending[0])
 
 
-def keep_asked(bench: Bench) -> None:
+def keep_asked(bench: Bench, *, dry: bool = False) -> None:
     """Write what a bench is, or check that the folder's is the same; it may have grown.
+
+    Args:
+        bench: The bench.
+        dry: Write nothing.
 
     Raises:
         UsageError: It is another one, or was begun by other code, or its folder cannot be written.
@@ -180,7 +184,8 @@ def keep_asked(bench: Bench) -> None:
     there = read_provenance(bench.out, ASKED)
     here = json.loads(dump_json(_asked(bench)))
     if there is None:
-        write(bench.out, ASKED, dump_json(here, indent=1).encode())
+        if not dry:
+            write(bench.out, ASKED, dump_json(here, indent=1).encode())
         return
     parts = ("settings", "code", "envs", "searchers")
     known: dict[str, dict[str, Any]] = {}
@@ -191,7 +196,7 @@ def keep_asked(bench: Bench) -> None:
         known[part] = value
     _refuse_other(bench, known, here)
     joined = {**here, **{part: {**known[part], **here[part]} for part in ("envs", "searchers")}}
-    if joined != there:
+    if joined != there and not dry:
         write(bench.out, ASKED, dump_json(joined, indent=1).encode())
 
 

@@ -14,6 +14,9 @@ from .arms import Bench, Task
 from .comparison import Arm, main_metric, metrics_of
 from .metrics import Metric
 
+LEVEL = 0.05
+"""p, corrected, from which on a difference is not called one."""
+
 POINTS = 200
 """Points of a curve in the results."""
 
@@ -31,6 +34,7 @@ class Table:
         best: Cells, by row and column, that are the best of their column.
         spans: Intervals to draw, by row: (low, value, high) each.
         better: 1 when more than the baseline is better, -1 when less is, 0 when neither.
+        sure: Rows whose difference the corrected test calls one.
     """
 
     title: str
@@ -41,6 +45,7 @@ class Table:
     best: frozenset[tuple[int, int]] = frozenset()
     spans: Mapping[int, tuple[float, float, float]] = field(default_factory=dict)
     better: int = 1
+    sure: frozenset[int] = frozenset()
 
 
 def figure_tables(bench: Bench, arms: Sequence[Arm]) -> list[Table]:
@@ -78,7 +83,7 @@ def comparison_tables(bench: Bench, arms: Sequence[Arm]) -> list[Table]:
             continue
         rows = tuple(
             (
-                arm.group, arm.model, arm.searcher, str(one.seeds),
+                *name(arm), str(one.seeds),
                 estimate(one.difference, metric.scale, sign=True, digits=metric.digits),
                 EMPTY if one.ratio is None else estimate(one.ratio, 1.0, digits=2),
                 p_value(one.p), p_value(one.p_holm),
@@ -86,12 +91,13 @@ def comparison_tables(bench: Bench, arms: Sequence[Arm]) -> list[Table]:
             for arm, one in compared
         )  # fmt: skip
         spans = {i: _scaled(one.difference, metric.scale) for i, (_, one) in enumerate(compared)}
+        sure = frozenset(i for i, (_, one) in enumerate(compared) if (one.p_holm or 0.0) < LEVEL)
         title = metric.title.removesuffix(" %")
         head = (*name(None), "pairs", f"{title} − {base}", f"{title} / {base}")
         tables.append(
             Table(
                 f"{title} against {base}", (*head, "p", "p (Holm)"), rows, len(name(None)),
-                _way(metric), spans=spans, better=metric.better,
+                _way(metric), spans=spans, better=metric.better, sure=sure,
             )
         )  # fmt: skip
     return tables
@@ -109,7 +115,7 @@ def cost_table(arms: Sequence[Arm]) -> Table:
         ]
         rows.append(
             (
-                arm.group, arm.model, arm.searcher,
+                *name(arm),
                 _plain(Spread.of(float(run.calls) for run in arm.runs), 0),
                 _plain(Spread.of(float(run.evaluations) for run in arm.runs), 0),
                 _plain(Spread.of(run.seconds.get("total") for run in arm.runs), 1),

@@ -20,10 +20,16 @@ from vlmfail.benchmarks.bench.command import run_bench
 from vlmfail.benchmarks.bench.comparison import Arm, compare, paired
 from vlmfail.benchmarks.bench.figures import RunFigures, read_run
 from vlmfail.benchmarks.bench.spec import make_bench
-from vlmfail.benchmarks.bench.tables import Table, curve, figure_tables
+from vlmfail.benchmarks.bench.tables import (
+    Table,
+    comparison_tables,
+    cost_table,
+    curve,
+    figure_tables,
+)
 from vlmfail.benchmarks.bench.text import markdown, terminal
 from vlmfail.benchmarks.bench.work import perform
-from vlmfail.benchmarks.studies import processes
+from vlmfail.benchmarks.studies import comparison, processes
 from vlmfail.benchmarks.studies.comparison import against
 from vlmfail.core import UsageError
 from vlmfail.runs.run import RunData
@@ -71,6 +77,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
         return failed
 
     monkeypatch.setattr(command, "do_all", do_all)
+    monkeypatch.setattr(comparison, "RESAMPLES", 200)
     monkeypatch.setattr(plan, "code_of", lambda: {"all": "the same, whoever edits it meanwhile"})
 
 
@@ -154,6 +161,10 @@ def test_a_bench_may_grow_but_not_change(tmp_path: Path, monkeypatch: pytest.Mon
     assert list(asked["searchers"]) == ["random", "beam", "gpts"]
     with pytest.raises(UsageError, match="budget: 40 there, 41 here"):
         plan.keep_asked(made(tmp_path, budget=41))
+    with pytest.raises(UsageError, match="holds another bench"):
+        run_bench(made(tmp_path, budget=41), console=quiet())
+    plan.keep_asked(made(tmp_path / "new"), dry=True)
+    assert not (tmp_path / "new").exists()
     other = [{"name": "beam", "label": "gpts"}]
     with pytest.raises(UsageError, match=r"gpts: .*'gpts'.* there, .*'beam'.* here"):
         plan.keep_asked(made(tmp_path, searchers=other))
@@ -292,6 +303,20 @@ def test_the_best_is_marked_whichever_way_is_better(tmp_path: Path) -> None:
     (table,) = figure_tables(bench, compare(bench, runs))
     assert table.head == ("searcher", "runs", "true PFM %", "false reports %")
     assert table.best == {(1, 2), (1, 3)}
+
+
+@pytest.mark.parametrize("envs", [[TOY], [TOY, VECTOR]])
+def test_what_all_rows_have_in_common_is_left_out(tmp_path: Path, envs: list[str]) -> None:
+    bench = made(tmp_path, envs=envs, searchers="random,beam")
+    runs = [figures(task, mfr=0.1 + 0.1 * task.seed) for task in bench.tasks()]
+    arms = compare(bench, runs)
+    found = [*figure_tables(bench, arms), *comparison_tables(bench, arms), cost_table(arms)]
+    assert len(found) == len(envs) + 2
+    for table in found:
+        assert {len(row) for row in table.rows} == {len(table.head)}
+        assert table.left == table.head.index("searcher") + 1
+    assert ("env" in found[-1].head) == (len(envs) > 1)
+    assert "model" not in found[-1].head
 
 
 def test_a_curve_counts_from_before_the_first_trial(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from vlmfail.benchmarks.bench import command, plan
 from vlmfail.benchmarks.bench import page as pages
 from vlmfail.benchmarks.bench.work import perform
+from vlmfail.benchmarks.studies import comparison
 
 ENV = ("--env", "vlmfail.testing.toy:ToyDomain", "--models", "vlmfail.testing.toy:ToyModel")
 
@@ -31,6 +32,7 @@ def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         return {}
 
     monkeypatch.setattr(command, "do_all", do_all)
+    monkeypatch.setattr(comparison, "RESAMPLES", 200)
     monkeypatch.setattr(plan, "code_of", lambda: {"all": "the same, whoever edits it meanwhile"})
     monkeypatch.chdir(tmp_path)
 
