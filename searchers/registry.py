@@ -39,6 +39,9 @@ SEARCHERS = Registry(
     "See `vlmfail list`.",
 )
 
+MINIMISING = "+min"
+"""What a searcher's name may end in; see `vlmfail.searchers.minimising`."""
+
 
 def searcher_names() -> list[str]:
     """Return all registered names, built-in ones first."""
@@ -61,13 +64,19 @@ def make_searcher(
 
     Args:
         spec: A registered name, `module_or_file:Name`, an agent's class, or an agent, which is
-            returned as it is.
+            returned as it is. A name or `module_or_file:Name` may end in ``+min``: it searches with
+            half the budget, the rest minimises and confirms what it found.
         **args: Arguments of the agent's constructor.
 
     Raises:
         UnknownNameError: For a name that is not registered, or an argument that does not exist.
         UsageError: For wrong values, missing arguments, or something that is no agent.
     """
+    if isinstance(spec, str) and spec.endswith(MINIMISING) and spec not in SEARCHERS.names():
+        from .minimising import MinimisingSearch
+
+        inner = make_searcher(spec.removesuffix(MINIMISING), **args)
+        return MinimisingSearch(inner)
     target = SEARCHERS.load(spec) if isinstance(spec, str) else spec
     label = spec if isinstance(spec, str) else _label(target)
     if not isinstance(target, type) and (_is_agent(target) or not callable(target)):
