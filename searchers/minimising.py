@@ -75,7 +75,10 @@ class MinimisingSearch(SearchAgent[Set]):
             self._begin()
             batch = self._steps(n)
         if not batch:
-            batch = [self._as_pair(one) for one in self.inner.ask(n)]
+            room = n
+            if self._search_left > 0:  # its share to the set, not to the batch
+                room = min(n, max(1, -(-self._search_left // self.trials)))
+            batch = [self._as_pair(one) for one in self.inner.ask(room)]
             self._owners = [None] * len(batch)
             if not batch and self._search_left > 0:
                 self._search_left = 0
