@@ -158,5 +158,5 @@ def antichain(modes: Sequence[Set]) -> list[Set]:
 
 def config_of(agent: Any) -> dict[str, Any]:
     """Return an agent's settings, where it tells them."""
-    config = getattr(agent, "config", dict)()
+    config: Any = getattr(agent, "config", dict)()
     return dict(config) if isinstance(config, dict) else {}
