@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -97,10 +98,20 @@ def test_intervals_hold_the_rate_and_the_exact_bound_is_the_beta_quantile(f: int
     low, high = wilson_interval(f, n)
     if n:
         assert low - 1e-12 <= f / n <= high + 1e-12
+        assert (low, high) == pytest.approx(stats.binomtest(f, n).proportion_ci(0.95, "wilson"))
+        other = stats.binomtest(f, n).proportion_ci(0.8, "wilson")
+        assert wilson_interval(f, n, 0.8) == pytest.approx(other)
     if f:
         assert clopper_pearson_lower(f, n) == pytest.approx(stats.beta.ppf(0.05, f, n - f + 1))
     else:
         assert clopper_pearson_lower(f, n) == 0.0
+
+
+@pytest.mark.parametrize("interval", [wilson_interval, clopper_pearson_lower])
+def test_more_failures_than_trials_are_refused(interval: Callable[[int, int], object]) -> None:
+    for failures, n in ((4, 3), (-1, 3), (1, 0)):
+        with pytest.raises(ValueError, match="cannot have failed"):
+            interval(failures, n)
 
 
 def test_a_thin_certainty_does_not_outrank_a_thick_one() -> None:
