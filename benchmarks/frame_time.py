@@ -79,16 +79,21 @@ def meet_backdrops(env: str) -> None:
             backdrop_body(street.key, street.mesh)
 
 
-def build(env: str) -> Callable[[tuple[int, int]], tuple[float, list[float]]]:
-    """Return the work of a process: (seed, frames) → (when it began to count, seconds a frame)."""
+def build(env: str, warm: int) -> Callable[[tuple[int, int]], tuple[float, list[float]]]:
+    """Return the work of a process: (seed, frames) → (when it began to count, seconds a frame).
+
+    Args:
+        env: Id of an environment.
+        warm: Frames to draw first; of more than one, all backdrops are met too.
+    """
     frame = looks() if env == PICK_UP else attempts(env)
 
     def work(job: tuple[int, int]) -> tuple[float, list[float]]:
         seed, frames = job
-        if WARM > 1:
+        if warm > 1:
             meet_backdrops(env)
         warming = np.random.default_rng([seed, 1])
-        for _ in range(WARM):
+        for _ in range(warm):
             frame(warming)
         start, rng = time.time(), np.random.default_rng(seed)
         return start, [frame(rng) for _ in range(frames)]
@@ -139,7 +144,7 @@ def looks() -> Callable[[np.random.Generator], float]:
 def measure(env: str, frames: int, seed: int, processes: int) -> FrameTime:
     """Draw `frames` frames in each of `processes` processes at once."""
     executor: ProcessExecutor[tuple[int, int], tuple[float, list[float]]] = ProcessExecutor(
-        partial(build, env), processes
+        partial(build, env, WARM), processes
     )
     try:
         # The same frames in each: only the company differs.

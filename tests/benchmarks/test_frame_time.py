@@ -18,10 +18,9 @@ def test_frames_are_timed_alone_and_in_company(capsys, monkeypatch):
     assert one["rate"] > 0
 
 
-def test_looks_of_a_policy_are_timed(monkeypatch):
+def test_looks_of_a_policy_are_timed():
     pytest.importorskip("mujoco")
-    seconds = frame_time.build(frame_time.PICK_UP)
-    monkeypatch.setattr(frame_time, "WARM", 1)
+    seconds = frame_time.build(frame_time.PICK_UP, 1)
     begun, each = seconds((0, 3))
     assert begun > 0
     assert len(each) == 3

@@ -8,7 +8,7 @@ from pathlib import Path
 from vlmfail.runs.run import RunData
 from vlmfail.testing.made_runs import make_run
 
-HOSTILE = '</script><img src=x onerror=alert(1)>" onmouseover="x \' & {{ 7*7 }} <b>$a$'
+HOSTILE = '</script><img src=x onerror=alert(1)>" onmouseover="x \' & {{ 8117*9001 }} <b>$a$'
 
 
 class Page(HTMLParser):

@@ -63,7 +63,8 @@ def test_hostile_text_adds_no_element_and_no_attribute(tmp_path):
     plain, hostile = (page(run_with(tmp_path / n, t)) for n, t in (("p", ""), ("h", HOSTILE)))
     assert hostile.elements == plain.elements
     assert hostile.words.count("onerror=alert(1)") > 10, "shown as text"
-    assert "49" not in hostile.words.replace("0.49", ""), "no template is evaluated"
+    assert "8117*9001" in hostile.words
+    assert str(8117 * 9001) not in hostile.words, "no template is evaluated"
 
 
 def test_control_characters_do_not_reach_the_page(tmp_path):
