@@ -8,8 +8,14 @@ import pytest
 
 HERE = Path(__file__).parent
 
-WORLDS = (HERE / "envs" / "driving", HERE / "envs" / "indoor")
-"""Tests of these folders draw with the same backdrops and meshes, which a process makes once."""
+TOGETHER = {
+    "driving": ("envs/driving",),
+    "indoor": ("envs/indoor",),
+    "planted": ("envs/planted", "analysis/test_planted.py"),
+}
+"""Tests by what a process makes once for them: backdrops and meshes, tables of landscapes."""
+
+PLACES = {HERE / place: group for group, places in TOGETHER.items() for place in places}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -18,11 +24,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("xdist_group") is not None:
             continue
-        group = next((folder for folder in WORLDS if folder in item.path.parents), None)
+        above = (PLACES.get(place) for place in (item.path, *item.path.parents))
+        group = next((name for name in above if name is not None), None)
         if group is None and _shares_a_fixture(item):
-            group = item.path
+            group = item.path.relative_to(HERE).as_posix()
         if group is not None:
-            item.add_marker(pytest.mark.xdist_group(group.relative_to(HERE).as_posix()))
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 def _shares_a_fixture(item: pytest.Item) -> bool:

@@ -82,11 +82,12 @@ def test_an_ascii_terminal_and_odd_names_end_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&-", "| head -c 1", ">/dev/full"])
-def test_closed_streams_damage_no_run(tmp_path: Path, streams: str) -> None:
+def test_closed_streams_damage_no_run(tmp_path: Path, cli, streams: str) -> None:
     done = vlmfail(tmp_path, f"{SEARCH} --out mine {streams}")
     assert b"Traceback" not in done.stderr
-    parsed = json.loads(vlmfail(tmp_path, "report mine --json").stdout)
-    assert parsed["calls"] == 6
+    shown = cli("report", "mine", "--json")
+    assert shown.code == 0, shown.err
+    assert shown.json["calls"] == 6
 
 
 @pytest.mark.parametrize("command", ["list", "search --help", f"{SEARCH} --out mine"])

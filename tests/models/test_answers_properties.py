@@ -311,8 +311,8 @@ def _seconds(parse, text):
 def test_hostile_text_takes_no_quadratic_time(kind):
     for unit in HOSTILE:
         text = unit * (20_000 // len(unit)) + "x"
-        # The quickest of three: on a busy machine a turn may take many times as long.
-        assert min(_seconds(PARSERS[kind], text) for _ in range(3)) < 0.5, unit
+        # Three times at most: on a busy machine a turn may take many times as long.
+        assert any(_seconds(PARSERS[kind], text) < 0.5 for _ in range(3)), unit
 
 
 @pytest.mark.parametrize("unit", ["\\boxed{", '{"answer":['])

@@ -61,6 +61,6 @@ def test_a_key_like_the_mark_itself_ends_the_work():
 
 def test_long_texts_are_read_once():
     text = "." * 1_000_000 + KEY[:5] + " " * 1_000_000
-    start = time.perf_counter()
+    start = time.process_time()
     assert "[key]" in redacted(text, (KEY,))
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

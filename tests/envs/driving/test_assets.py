@@ -97,9 +97,9 @@ class TestEveryObject:
     def test_is_built_fast_and_the_same_each_time(self, kind: str, variant: int) -> None:
         kept = build(kind, variant)
         assert build(kind, variant) is kept
-        start = time.perf_counter()
+        start = time.process_time()
         again = build.__wrapped__(kind, variant)
-        assert time.perf_counter() - start < 3.0
+        assert time.process_time() - start < 3.0
         for name in ("vertices", "faces", "colours", "materials", "normals"):
             assert getattr(again, name).tobytes() == getattr(kept, name).tobytes()
 

@@ -156,14 +156,14 @@ def test_a_late_reply_is_a_timeout_and_is_not_taken_for_the_next() -> None:
 
     def answer(message: Message) -> Any:
         if late.pop() if late else False:
-            time.sleep(0.8)
+            time.sleep(1.6)
             return packed(MessageType.ACTION, {"actions": np.ones(7)}, message.seq)
         return packed(MessageType.ACTION, GOOD, message.seq)
 
-    with facing(answer, "timeout=0.4") as policy:
-        with pytest.raises(TimeoutError, match=r"did not answer in 0\.4 s"):
+    with facing(answer, "timeout=0.8") as policy:
+        with pytest.raises(TimeoutError, match=r"did not answer in 0\.8 s"):
             policy.act(SEEN)
-        time.sleep(0.8)
+        time.sleep(1.2)
         policy.reset("pick apple")
         assert not policy.act(SEEN).any()
 
