@@ -79,7 +79,7 @@ def _end_with_the_driver() -> None:
 Wording = Callable[..., str]
 
 
-def _start_worker(files: Sequence[str], made: bytes) -> None:
+def _start_worker(files: Sequence[str], made: bytes | tuple[Build, Wording | None]) -> None:
     """Make the work function, which may come from `files` that no import finds."""
     global _work
     from threadpoolctl import threadpool_limits
@@ -93,7 +93,8 @@ def _start_worker(files: Sequence[str], made: bytes) -> None:
     threadpool_limits(1)
     for path in files:
         load_object(f"{path}:__name__")
-    build, wording = pickle.loads(made)  # noqa: S301, what the driver wrote
+    # What was pickled was written by the driver.
+    build, wording = pickle.loads(made) if isinstance(made, bytes) else made  # noqa: S301
     if wording is not None:
         warnings.formatwarning = wording
     _work = build()
@@ -121,9 +122,13 @@ def _deaf_to_interruption() -> Iterator[None]:
 
 
 def _make_pool(build: Build, workers: int) -> ProcessPoolExecutor:
-    made = pickle.dumps((build, _wording()))
-    plugged = [m for name, m in sys.modules.items() if name.startswith("vlmfail_plugin_")]
-    files = [str(m.__file__) for m in plugged if m.__name__.encode() in made]
+    made: bytes | tuple[Build, Wording | None] = (build, _wording())
+    files: list[str] = []
+    # A lock or an event can be handed over to a process that is being started, and not before.
+    with contextlib.suppress(RuntimeError):
+        made = packed = pickle.dumps(made)
+        plugged = [m for name, m in sys.modules.items() if name.startswith("vlmfail_plugin_")]
+        files = [str(m.__file__) for m in plugged if m.__name__.encode() in packed]
     return ProcessPoolExecutor(
         workers,
         mp_context=multiprocessing.get_context("spawn"),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from vlmfail.core import EnvironmentFault, UsageError
-from vlmfail.runs.executors import GuardedExecutor
+from vlmfail.runs.executors import GuardedExecutor, ProcessExecutor
 
 
 class Work:
@@ -53,3 +55,24 @@ def test_errors_pass_and_hopeless_machines_are_told(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentFault, match="first 2 trials"):
         list(guarded.run([-1, -2, -3]))
     guarded.close()
+
+
+class Asked:
+    """Says whether it was asked to stop."""
+
+    def __init__(self, stop: Any) -> None:
+        self.stop = stop
+
+    def __call__(self, job: int) -> bool:
+        return bool(self.stop.is_set())
+
+
+def test_an_event_is_handed_over_to_the_process_that_is_started() -> None:
+    stop = multiprocessing.get_context("spawn").Event()
+    executor: ProcessExecutor[int, bool] = ProcessExecutor(partial(Asked, stop), 1)
+    try:
+        assert dict(executor.run([0])) == {0: False}
+        stop.set()
+        assert dict(executor.run([0])) == {0: True}
+    finally:
+        executor.close()
