@@ -365,7 +365,7 @@ def test_command_goes_on_and_reports(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 @pytest.mark.slow
 def test_a_killed_study_goes_on(tmp_path: Path) -> None:
-    arguments = words(tmp_path, "--seeds", "1", "--budget", "40")
+    arguments = words(tmp_path, "--seeds", "1", "--budget", "40", "--processes", "1")
     command = [sys.executable, "-m", "vlmfail.benchmarks.policy_study", *arguments]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True

@@ -55,10 +55,10 @@ def test_sb3_checker_is_clean(env_id: str) -> None:
 @pytest.mark.parametrize("env_id", IDS)
 def test_ppo_learns(env_id: str) -> None:
     sb3 = pytest.importorskip("stable_baselines3")
-    env = make(env_id, budget=6, lifetime_budget=15)
+    env = make(env_id, budget=3, lifetime_budget=7)
     if env_id in PLAYED:  # all of a box is valid
         sb3.PPO("MlpPolicy", env, n_steps=16, batch_size=16, n_epochs=1, seed=0).learn(32)
-        assert env.unwrapped.state.spent == 15  # type: ignore[attr-defined]
+        assert env.unwrapped.state.spent == 7  # type: ignore[attr-defined]
         return
     with pytest.warns(UserWarning, match="ConceptSlots"):  # bits drawn alone are no valid set
         sb3.PPO("MlpPolicy", env, n_steps=64, batch_size=64, n_epochs=1, seed=0).learn(256)
@@ -67,9 +67,9 @@ def test_ppo_learns(env_id: str) -> None:
 @pytest.mark.parametrize("env_id", [*ASKED, PLANTED])
 def test_ppo_reaches_the_model_over_slots(env_id: str) -> None:
     sb3 = pytest.importorskip("stable_baselines3")
-    env = ConceptSlots(make(env_id, budget=6, lifetime_budget=15))
+    env = ConceptSlots(make(env_id, budget=3, lifetime_budget=7))
     sb3.PPO("MlpPolicy", env, n_steps=64, batch_size=64, n_epochs=1, seed=0).learn(256)
-    assert env.unwrapped.state.spent == 15  # type: ignore[attr-defined]
+    assert env.unwrapped.state.spent == 7  # type: ignore[attr-defined]
 
 
 class TestRegisteredDomains(DomainContractSuite):

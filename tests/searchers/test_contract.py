@@ -37,7 +37,8 @@ class TestRegisteredSearchers(AgentContractSuite):
         return make_searcher(self._spec, **self._args)
 
     def test_space_too_large_to_enumerate(self, endless: ConceptSetSpace) -> None:
-        args = {**self._args, "pool": 100} if self._spec == "gpts" else self._args
+        drawing = self._spec.startswith(("gpts", "level-set"))
+        args = {"pool": 100, **self._args} if drawing else self._args
         evaluate = SimulatedTrials(endless, AdditiveRates(endless, seed=1))
         run = Drive(make_searcher(self._spec, **args), endless, evaluate, budget=150, trials=5)
         repeats = len(run.keys) - len(set(run.keys))
