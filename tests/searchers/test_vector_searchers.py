@@ -192,7 +192,7 @@ def test_set_searchers_refuse_vectors_in_a_line(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n in KINDS["vector"][1] if n != "random"])
 def test_vector_searchers_refuse_sets_in_a_line(name: str) -> None:
-    wanted = f"{name} works on scene vectors, .* are concept sets: choose random, beam, gpts, level-"
+    wanted = f"{name} works on scene vectors, .* are concept sets: choose random, beam, gpts, level"
     with pytest.raises(UsageError, match=wanted):
         bound(name, toy_space())
 
