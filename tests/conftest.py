@@ -10,10 +10,12 @@ HERE = Path(__file__).parent
 
 TOGETHER = {
     "driving": ("envs/driving",),
-    "indoor": ("envs/indoor",),
+    "indoor": ("envs/indoor", "scripts/test_naming_test_indoor.py"),
     "planted": ("envs/planted", "analysis/test_planted.py"),
 }
 """Tests by what a process makes once for them: backdrops and meshes, tables of landscapes."""
+
+WORLDS = {"VLMFail-Driving-v0": "driving", "VLMFail-Indoor-v0": "indoor"}
 
 PLACES = {HERE / place: group for group, places in TOGETHER.items() for place in places}
 
@@ -24,8 +26,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("xdist_group") is not None:
             continue
-        above = (PLACES.get(place) for place in (item.path, *item.path.parents))
-        group = next((name for name in above if name is not None), None)
+        shared = [PLACES.get(place) for place in (item.path, *item.path.parents)]
+        shared += [group for world, group in WORLDS.items() if f"[{world}]" in item.name]
+        group = next((name for name in shared if name is not None), None)
         if group is None and _shares_a_fixture(item):
             group = item.path.relative_to(HERE).as_posix()
         if group is not None:

@@ -49,7 +49,7 @@ def test_gymnasium_checker_is_clean(env_id: str, recwarn: pytest.WarningsRecorde
 @pytest.mark.parametrize("env_id", IDS)
 def test_sb3_checker_is_clean(env_id: str) -> None:
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
-    checker.check_env(make(env_id).unwrapped)
+    checker.check_env(make(env_id, budget=3, lifetime_budget=7).unwrapped)
 
 
 @pytest.mark.parametrize("env_id", IDS)
