@@ -44,12 +44,12 @@ class Result:
     steps: int | None
 
 
-def build(weights: Path) -> Callable[[PickUpScene], Result]:
+def build(weights: Path, steps: int) -> Callable[[PickUpScene], Result]:
     """Return the work of a process: one episode."""
     world, policy = MujocoWorld(), TinyVLA(weights)
 
     def work(scene: PickUpScene) -> Result:
-        episode = run_episode(world, policy, scene)
+        episode = run_episode(world, policy, scene, max_steps=steps)
         if episode.error is not None:
             raise SystemExit(f"an episode was broken off: {episode.note}")
         first = next((i for i, state in enumerate(episode.states) if i and state.success), None)
@@ -59,11 +59,11 @@ def build(weights: Path) -> Callable[[PickUpScene], Result]:
     return work
 
 
-def measure(weights: Path, wanted: SceneSet, processes: int) -> dict[str, Any]:
+def measure(weights: Path, wanted: SceneSet, processes: int, steps: int = 80) -> dict[str, Any]:
     """Return the figures of a set of scenes as JSON values: shares with n and Wilson 95 %."""
     drawn = scenes(wanted)
     executor: ProcessExecutor[PickUpScene, Result] = ProcessExecutor(
-        functools.partial(build, weights), processes
+        functools.partial(build, weights, steps), processes
     )
     results: list[Result | None] = [None] * len(drawn)
     try:
