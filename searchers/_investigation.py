@@ -73,6 +73,7 @@ class Investigation:
         """The set that gets the next trial."""
         # Kept until the outcome is told: what is known may change in between.
         if self._asked is None:
+            self._go_on()  # others' trials may have decided what was due
             self._asked = self._due()[0] if self._stage == "remove" else self.current
             self._before = self._so_far(self._asked)
         return self._asked

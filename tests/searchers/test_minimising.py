@@ -107,6 +107,20 @@ def test_what_is_known_of_a_removal_is_not_asked_again() -> None:
     assert not {"bc", "ac"} & set(tried)
 
 
+def test_removals_that_others_decide_in_between_are_passed_over() -> None:
+    known: dict[frozenset[str], tuple[int, int]] = {}
+    one = Investigation(
+        s("ab"), plan=quick_plan(0.6), valid=lambda _: True, known=lambda c: known.get(c, (0, 0))
+    )
+    for _ in range(3):
+        one.told(1, 0)
+    known.update({s("a"): (0, 2), s("b"): (0, 2)})
+    assert one.next == s("ab")
+    for _ in range(6):
+        one.told(1, 0)
+    assert one.result == s("ab")
+
+
 def test_a_concept_that_a_larger_set_needed_is_tried_again_in_the_smaller_one() -> None:
     # Without a the set needs b no more: {b, c} fails, {c} as well.
     def failing(c: frozenset[str]) -> bool:
