@@ -25,6 +25,11 @@ WEIGHTS = Path(__file__).parent / "weights"
 
 INPUTS = ("options", "picture", "question")
 
+TRUE_FALSE = ("True", "False")
+"""The options with which a statement is put to a network, one of those that it was trained on."""
+
+_STATEMENT = re.compile(r"^\s*S([0-9]{1,3})\.\s+(\S.*)$")
+
 # Longer runs of white space say nothing more, and expressions over them would take for ever.
 _GAP = re.compile(r"\s{16,}")
 
@@ -117,6 +122,9 @@ class TinyVLM:
     with a short reason and ``ANSWER: X``. It does not see letters or the order of the options, has
     no randomness (the seed changes nothing) and keeps no state. Thread-safe and picklable.
 
+    True/false statements before the question (``S1. ...``) are each put to the network by
+    themselves and marked at the head of the reply, ``S1: T``; they do not change its answer.
+
     It is a mixture of experts, one network a kind of picture: the words of the question choose the
     one that was trained on the nearest question.
 
@@ -165,7 +173,8 @@ class TinyVLM:
 
     def answer(self, images: Sequence[Picture], prompt: str, *, seed: int) -> Reply:
         """Answer a multiple-choice prompt about the first picture."""
-        question, options = split_prompt(_GAP.sub(_shorter, prompt))
+        asked, options = split_prompt(_GAP.sub(_shorter, prompt))
+        question, statements = split_statements(asked)
         usage = Usage(dollars=0.0)
         if not images:
             return Reply("I see no picture, so I cannot answer.", usage=usage)
@@ -178,7 +187,17 @@ class TinyVLM:
             option[0]: round(float(chance), 4)
             for option, chance in zip(options, chances, strict=True)
         }
-        return Reply(said, usage=usage, raw={"probabilities": shares})
+        raw: dict[str, Any] = {"probabilities": shares}
+        if statements:
+            network = self.network_for(question)
+            marks = [network.probabilities(images[0], text, TRUE_FALSE) for text in statements]
+            names = [f"S{i}" for i in range(1, len(marks) + 1)]
+            lines = [f"{n}: {'FT'[int(m[0] > m[1])]}" for n, m in zip(names, marks, strict=True)]
+            said = "\n".join([*lines, said])
+            raw["statements"] = {
+                n: round(float(m[0]), 4) for n, m in zip(names, marks, strict=True)
+            }
+        return Reply(said, usage=usage, raw=raw)
 
     def probabilities(
         self, picture: Picture, question: str, options: Sequence[str]
@@ -222,6 +241,25 @@ class TinyVLMSmall(TinyVLM):
 
     name = "tiny-vlm-s"
     experts = ("tiny-vlm-s", "tiny-vlm-s-indoor")
+
+
+def split_statements(question: str) -> tuple[str, list[str]]:
+    """Return (question without its true/false statements, the statements in order).
+
+    Statements are lines ``S1. ...``, ``S2. ...`` without a gap. What follows them is the question,
+    and what stands before them introduces them; where nothing follows, the question came first.
+    """
+    lines = question.splitlines()
+    for start, line in enumerate(lines):
+        found: list[str] = []
+        for match in map(_STATEMENT.match, lines[start:]):
+            if match is None or int(match[1]) != len(found) + 1:
+                break
+            found.append(match[2].strip())
+        if found:
+            after = "\n".join(lines[start + len(found) :]).strip()
+            return after or "\n".join(lines[:start]).strip(), found
+    return question, []
 
 
 def network_input(picture: Picture, size: tuple[int, int]) -> npt.NDArray[np.uint8]:

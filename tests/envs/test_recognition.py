@@ -256,12 +256,50 @@ def test_replies_that_say_little(reason: str, outcome: Outcome) -> None:
     assert kept == ([True, False, None, None] if reason == "length" else [None] * 4)
 
 
-def test_tiny_vlm_marks_nothing_and_is_judged_as_ever() -> None:
-    trial = prepared("cone near")
-    record = ask_model(ASKING, make_model("tiny-vlm"), trial, 0)
-    assert record.trial.outcome in (Outcome.PASS, Outcome.FAIL)
-    assert record.trial.answer in ("emergency_stop", "slow_down", "continue")
-    assert [(m.positive, m.negative) for m in marks_of(record)] == [(None, None)] * 2
+def drawn(domain: Any, text: str) -> tuple[Any, Any]:
+    """Return a trial with statements and the same one without."""
+    asking = prepared(text, domain)
+    return asking, replace(asking, question=replace(asking.question, recognition=None))
+
+
+@pytest.mark.parametrize("name", ["tiny-vlm", "tiny-vlm-s"])
+@pytest.mark.parametrize(
+    ("env", "text"),
+    [
+        ("VLMFail-Driving-v0", "cone near weather_wet"),
+        ("VLMFail-Indoor-v0", "toddler_standing outlet_exposed"),
+    ],
+)
+def test_the_built_in_models_mark_every_statement(name: str, env: str, text: str) -> None:
+    domain = make_domain(env, recognition=True)
+    asking, bare = drawn(domain, text)
+    model = make_model(name)
+    record, without = ask_model(domain, model, asking, 0), ask_model(domain, model, bare, 0)
+    kept = record.scene["recognition"]["marks"]
+    assert len(kept) == len(asking.question.recognition.statements) >= 2
+    assert None not in kept
+    assert record.scene["recognition"]["note"] == ""
+    lines = record.trial.reply.splitlines()
+    assert lines[: len(kept)] == [f"S{i}: {'T' if m else 'F'}" for i, m in enumerate(kept, 1)]
+    assert "\n".join(lines[len(kept) :]) == without.trial.reply, "the answer is as ever"
+    assert record.trial.answer == without.trial.answer
+    assert "recognition" not in without.scene
+    assert ask_model(domain, model, asking, 1).trial.reply == record.trial.reply
+
+
+def test_a_mark_follows_its_statement_and_not_its_place() -> None:
+    trial = prepared("cone near weather_wet")
+    statements = trial.question.recognition.statements
+    turned = replace(
+        trial.question,
+        recognition=replace(trial.question.recognition, statements=statements[::-1]),
+    )
+    one = ask_model(ASKING, make_model("tiny-vlm"), trial, 0)
+    other = ask_model(ASKING, make_model("tiny-vlm"), replace(trial, question=turned), 0)
+    marks = one.scene["recognition"]["marks"]
+    assert len(set(marks)) == 2, "else this would show nothing"
+    assert other.scene["recognition"]["marks"] == marks[::-1]
+    assert marks_of(one) == marks_of(other)
 
 
 def test_marks_survive_the_run_store(tmp_path: Path) -> None:

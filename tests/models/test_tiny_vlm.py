@@ -17,7 +17,13 @@ from vlmfail.envs.registry import make_domain
 from vlmfail.models.answers import classify
 from vlmfail.models.registry import MODELS, identity, make_model
 from vlmfail.models.tiny_text import BUCKETS, bag, split_prompt, title
-from vlmfail.models.tiny_vlm import WEIGHTS, Network, TinyVLM, network_input
+from vlmfail.models.tiny_vlm import (
+    WEIGHTS,
+    Network,
+    TinyVLM,
+    network_input,
+    split_statements,
+)
 
 BUILT_IN = sorted(name for name in MODELS.rows if name.startswith("tiny-vlm"))
 
@@ -57,6 +63,23 @@ def test_the_last_run_of_options_counts():
     text, options = split_prompt(prompt)
     assert options == [("A", "p"), ("B", "q"), ("C", "r")]
     assert text.endswith("Now:")
+
+
+@pytest.mark.parametrize(
+    ("question", "rest", "statements"),
+    [
+        ("Is it safe?", "Is it safe?", []),
+        ("Decide:\nS1. A cone.\nS2. No cone.\n\nIs it safe?\nSay.", "Is it safe?\nSay.", 2),
+        ("Is it safe?\nS1. A cone.\nS2. No cone.", "Is it safe?", 2),
+        ("The road S1. is closed\n2. What now?", "The road S1. is closed\n2. What now?", []),
+        ("S2. A cone.\nWhat now?", "S2. A cone.\nWhat now?", []),
+        ("S1. A cone.\nS1. No cone.\nWhat now?", "S1. No cone.\nWhat now?", 1),
+        ("", "", []),
+    ],
+)
+def test_statements_are_told_from_the_question(question, rest, statements):
+    found = ["A cone.", "No cone."][:statements] if statements else []
+    assert split_statements(question) == (rest, found)
 
 
 def test_bags_know_words_alone():
