@@ -26,7 +26,7 @@ from ..runs.interruption import Interruption, is_interruption
 from ..runs.spending import is_unspent, keep_spent, load_spent, write_ahead
 from ..runs.store import LoggedEvaluation, RunStore, dump_json, to_plain
 from .agent import SearchAgent
-from .progress import Counts, Progress, ProgressCallback
+from .progress import LEAST_TRIALS, Counts, Progress, ProgressCallback
 
 IDENTITY = (
     "env",
@@ -132,6 +132,7 @@ class SearchLoop:
         self._seed = seed
         self._batch = batch
         self._threshold = threshold
+        self._least = min(LEAST_TRIALS, env.options.trials)
         self._loggers = loggers
         self._progress = progress
         self._metrics = metrics
@@ -347,7 +348,9 @@ class SearchLoop:
         if before != entry:
             self._store.log_evaluation(entry)
         self._step += 1
-        self._rates[evaluation.key] = evaluation.total.rate
+        total = evaluation.total
+        # Fewer trials are a suspicion, no mode.
+        self._rates[evaluation.key] = total.rate if total.n >= self._least else None
         self._failures += evaluation.new.failures
         self._n += evaluation.new.n
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from ..core import Tally
 
+LEAST_TRIALS = 3
+"""Trials from which a rate may select a candidate (ours): one failure selects nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -18,8 +21,8 @@ class Progress:
         evaluations: Evaluations told.
         failures: Failing trials, those of the batch under way included.
         n: Passing and failing trials, likewise.
-        modes: Evaluated candidates whose failure rate is at least τ; None where a single one is no
-            mode.
+        modes: Evaluated candidates whose failure rate over at least three trials (m if that is
+            less) is at least τ; None where a single one is no mode.
         seconds: Time since the search (or its resumption) began, s.
         resumed: Charged trials that were taken from the store.
         last_key: Key of the last candidate.

@@ -14,7 +14,7 @@ from .metrics import (
     cumulative_failures,
     outcome_counts,
 )
-from .modes import FailureMode, failure_modes
+from .modes import FailureMode, failure_modes, suspicions
 from .rerun import rerun_modes
 from .summary import summarise
 
@@ -29,4 +29,5 @@ __all__ = [
     "outcome_counts",
     "rerun_modes",
     "summarise",
+    "suspicions",
 ]

@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+from ..agents.progress import LEAST_TRIALS
 from ..core import Evaluation, Tally, Trial
 from ..runs.run import RunData
 
 RERUN_META = "rerun"
 """Name of the store's state value that lists the re-run trials: key → trial indices."""
 
-LEAST_TRIALS = 3
-"""Trials from which a rate may select a candidate (ours): one failure selects nothing."""
+
+def least_trials(run: RunData) -> int:
+    """Return the passes and failures from which a failing candidate is a failure mode.
+
+    Ours: three, or m where that is less: a search of one or two trials a set gives none more.
+    """
+    return min(LEAST_TRIALS, max(1, run.trials))
 
 
 def rerun_indices(run: RunData) -> dict[str, tuple[int, ...]]:

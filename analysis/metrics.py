@@ -10,8 +10,8 @@ from ..core import Evaluation, Outcome
 from ..envs.shown_pictures import lacks_picture
 from ..runs.run import RunData
 from .episodes import episode_metrics, has_episodes
-from .fresh import rerun_tallies
-from .modes import FailureMode, count, failure_modes, most_frequent
+from .fresh import least_trials, rerun_tallies
+from .modes import FailureMode, count, failure_modes, most_frequent, suspicions
 from .planted import is_planted, planted_metrics
 from .shares import Share as Share  # its callers know it from here
 from .vector_modes import is_vector_run
@@ -23,7 +23,8 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
     Keys: ``pfm`` share of fully evaluated sets that are failure modes (None for adaptive runs),
     ``mfr`` failing trials / valid trials, ``div`` mean pairwise Jaccard distance of the modes,
     ``modes`` and ``confirmed_modes`` their numbers (of scene vectors a mode is a box; ``modes`` is
-    None without one), ``failures_per_call``, ``infeasible`` share
+    None without one), ``suspicions`` the number of candidates that failed as often in fewer trials
+    than a mode needs, ``failures_per_call``, ``infeasible`` share
     of tried candidates of which no scene was valid, ``rerun_mean``, ``rerun_sd``,
     ``rerun_share_80`` fresh rates of the re-run modes, and ``pfm_by_expected``,
     ``pfm_by_direction``. Where trials are episodes also those of `episode_metrics`: ``fr``,
@@ -35,7 +36,7 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
         threshold: Failure rate τ; the run's own by default.
     """
     tau = run.threshold if threshold is None else threshold
-    modes = failure_modes(run, tau)
+    modes, suspected = failure_modes(run, tau), suspicions(run, tau)
     failures = sum(e.new.failures for e in run.evaluations)
     n = sum(e.new.n for e in run.evaluations)
     calls = run.calls
@@ -47,12 +48,13 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
         "mfr": failures / n if n else None,
         "div": diversity(modes),
         "modes": None if vectors and not modes else len(modes),
+        "suspicions": len(suspected),
         "confirmed_modes": sum(mode.confirmed is True for mode in modes),
         "failures_per_call": failures / calls if calls else None,
         "infeasible": infeasible / len(candidates) if candidates else None,
         **rerun_metrics(_fresh_rates(run, modes, vectors)),
         "pfm_by_expected": pfm_by_expected(run, tau),
-        "pfm_by_direction": pfm_by_direction(run, modes),
+        "pfm_by_direction": pfm_by_direction(run, [*modes, *suspected]),
         **(episode_metrics(run) if has_episodes(run) else {}),
         **(planted_metrics(run, tau) if is_planted(run) else {}),
     }
@@ -178,13 +180,14 @@ def cumulative_failures(run: RunData) -> list[int]:
 
 
 def cumulative_modes(run: RunData, threshold: float) -> list[tuple[int, int]]:
-    """Return (charged trials, candidates with a rate of at least `threshold`), per evaluation."""
-    calls = 0
+    """Return (charged trials, failure modes among the candidates so far), per evaluation."""
+    calls, least = 0, least_trials(run)
     modes: set[str] = set()
     series = []
     for evaluation in run.evaluations:
         calls += evaluation.new.charged
-        (modes.add if _is_mode(evaluation, threshold) else modes.discard)(evaluation.key)
+        is_mode = _is_mode(evaluation, threshold) and evaluation.total.n >= least
+        (modes.add if is_mode else modes.discard)(evaluation.key)
         series.append((calls, len(modes)))
     return series
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..core import Tally, Trial, clopper_pearson_lower, wilson_interval
+from ..core import Tally, Trial, wilson_interval
 from ..envs.shown_pictures import is_used_up
 from ..runs.run import RunData
-from .fresh import fresh_tallies
+from .fresh import fresh_tallies, least_trials
+from .verdicts import FreshBounds, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class FailureMode:
         reason: The rule's finding on the first failing scene, in words.
         parts: A box's limits in words, one a dimension; none of a candidate.
         used_up: Whether all its pictures have been shown, so that no fresh trial can be had.
+        threshold: Failure rate τ.
     """
 
     candidate: Any
@@ -54,6 +56,17 @@ class FailureMode:
     reason: str = ""
     parts: tuple[str, ...] = ()
     used_up: bool = False
+    threshold: float = 0.6
+
+    @property
+    def bounds(self) -> FreshBounds:
+        """The one-sided bounds on the fresh trials, one of which decides."""
+        return FreshBounds(self.fresh.failures, self.fresh.n, self.threshold)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What fresh trials say of it."""
+        return self.bounds.verdict(self.used_up)
 
     @property
     def direction(self) -> str | None:
@@ -74,6 +87,7 @@ class FailureMode:
                 "failures": self.fresh.failures,
                 "n": self.fresh.n,
                 "interval": list(self.fresh.interval()) if self.fresh.n else None,
+                **self.bounds.to_json(),
             }
         return {
             "candidate": self.candidate,
@@ -83,6 +97,7 @@ class FailureMode:
             "n": self.n,
             "interval": list(self.interval),
             "confirmed": self.confirmed,
+            "verdict": str(self.verdict),
             "fresh": fresh,
             "rule": self.rule,
             "expected": self.expected,
@@ -98,7 +113,8 @@ def failure_modes(run: RunData, threshold: float | None = None) -> list[FailureM
     """Return the failure modes of a run, the surest first.
 
     They are ranked by the lower bound of the interval, then by n, then by key: 1/1 does not
-    outrank 30/75. Where candidates are vectors, a mode is a box of them (`analysis.boxes`).
+    outrank 30/75. Where candidates are vectors, a mode is a box of them (`analysis.boxes`). A
+    candidate with fewer than `least_trials` passes and failures is none, but one of `suspicions`.
 
     Args:
         run: The run.
@@ -109,6 +125,39 @@ def failure_modes(run: RunData, threshold: float | None = None) -> list[FailureM
     tau = run.threshold if threshold is None else threshold
     if is_vector_run(run):
         return box_modes(run, tau)
+    least = least_trials(run)
+    return [mode for mode in _failing(run, tau) if not _is_suspicion(mode, least)]
+
+
+def suspicions(run: RunData, threshold: float | None = None) -> list[FailureMode]:
+    """Return what failed at a rate of at least τ in too few trials for a mode, the surest first.
+
+    Once it has that many fresh trials, it is a failure mode and these judge it.
+
+    Args:
+        run: The run.
+        threshold: Failure rate τ; the run's own by default.
+    """
+    from .vector_modes import is_vector_run
+
+    if is_vector_run(run):
+        return []
+    tau = run.threshold if threshold is None else threshold
+    least = least_trials(run)
+    return [mode for mode in _failing(run, tau) if _is_suspicion(mode, least)]
+
+
+def surest(run: RunData, top: int, threshold: float | None = None) -> list[FailureMode]:
+    """Return what is tried on fresh scenes: the surest modes, then the surest suspicions."""
+    return [*failure_modes(run, threshold), *suspicions(run, threshold)][:top]
+
+
+def _is_suspicion(mode: FailureMode, least: int) -> bool:
+    return mode.n < least and mode.fresh.n < least
+
+
+def _failing(run: RunData, tau: float) -> list[FailureMode]:
+    """Return every candidate with a rate of at least `tau`, ranked."""
     fresh = fresh_tallies(run, tau)
     used_up = {record.trial.key for record in run.records.values() if is_used_up(record)}
     modes = []
@@ -134,7 +183,7 @@ def _mode(
         failures=tally.failures,
         n=tally.n,
         interval=wilson_interval(tally.failures, tally.n),
-        confirmed=is_confirmed(fresh, threshold),
+        confirmed=FreshBounds(fresh.failures, fresh.n, threshold).confirmed,
         rule=rule,
         directions=count(trial.direction for trial in failed),
         expected=most_frequent(count(trial.expected for trial in tally.trials)),
@@ -142,14 +191,8 @@ def _mode(
         trials=tally.trials,
         fresh=fresh,
         reason=str(run.records[key, cited.index].scene.get("truth_reason") or ""),
+        threshold=threshold,
     )
-
-
-def is_confirmed(fresh: Tally, threshold: float) -> bool | None:
-    """Return whether fresh trials confirm a rate of at least `threshold`; None without any."""
-    if fresh.n == 0:
-        return None
-    return clopper_pearson_lower(fresh.failures, fresh.n) >= threshold
 
 
 def count(values: Iterable[str | None]) -> dict[str, int]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core import RunFolderError
 from ..runs.run import RunData
-from .fresh import LEAST_TRIALS
+from .fresh import least_trials
 from .reported import holds_another, per_thousand, reported_modes
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def planted_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
     recalled = sum(one in minimal for one in (*verdict.good, *verdict.non_minimal))
     sets = full_evaluations(run) if is_fixed(run) else []
     true_sets = sum(_is_true(known, e.candidate, tau) for e in sets)
-    least = min(LEAST_TRIALS, run.trials)
+    least = least_trials(run)
     found = sum(
         e.n >= least and e.rate is not None and e.rate >= tau and _is_true(known, e.candidate, tau)
         for e in run.candidates.values()

@@ -31,7 +31,7 @@ from ..runs.spending import keep_spent, load_spent, write_ahead
 from ..runs.store import dump_json, to_plain
 from .boxes import draw_in
 from .fresh import RERUN_META, rerun_indices
-from .modes import FailureMode, failure_modes
+from .modes import FailureMode, surest
 from .vector_modes import BOX_META, boxes_by_id, fresh_places, is_vector_run
 
 TOP = 10
@@ -50,6 +50,8 @@ def rerun_modes(
     progress: Callable[[int, int], None] | None = None,
 ) -> RunData:
     """Put fresh scenes of the surest modes to the model and return the run read anew.
+
+    Where there are fewer than `top` modes, the surest suspicions are tried too.
 
     The trials take the indices above those used, so that they are new scenes; their records join
     the run's, their indices its state, and the log of the search stays as it is: rates and PFM of
@@ -83,7 +85,7 @@ def rerun_modes(
         raise UsageError(f"concurrency: expected a whole number of at least 1, got {concurrency!r}")
     tau = run.threshold if threshold is None else threshold
     fresh = _FreshTrials(run, domain, model, concurrency, tau)
-    modes = failure_modes(run, threshold)[:top]
+    modes = surest(run, top, threshold)
     fresh.check_keys(modes)
     if getattr(model, "metered", False):
         write_ahead(run.store, fresh.ledger, fresh.writing)

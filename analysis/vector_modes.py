@@ -74,10 +74,12 @@ def box_modes(run: RunData, threshold: float) -> list[FailureMode]:
     if space is None:
         return []
     places = fresh_places(run)
-    return [_mode(run, box, places) for box in boxes_of(run, space, threshold)]
+    return [_mode(run, box, places, threshold) for box in boxes_of(run, space, threshold)]
 
 
-def _mode(run: RunData, box: Box, places: Mapping[str, list[tuple[str, int]]]) -> FailureMode:
+def _mode(
+    run: RunData, box: Box, places: Mapping[str, list[tuple[str, int]]], threshold: float
+) -> FailureMode:
     inside: list[Trial] = []
     for evaluation in run.candidates.values():
         if evaluation.total.trials and box.contains(evaluation.candidate):
@@ -106,6 +108,7 @@ def _mode(run: RunData, box: Box, places: Mapping[str, list[tuple[str, int]]]) -
         trials=tuple(inside),
         fresh=fresh_tally,
         parts=tuple(filter(None, (_part(box, i) for i in range(len(box.limits))))) or ("anywhere",),
+        threshold=threshold,
     )
 
 

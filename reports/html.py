@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..analysis.episodes import PlayedEpisode, has_episodes, played, rates_by_object, reasons
+from ..analysis.failing import failing_trials, numbers
 from ..analysis.metrics import (
     compute_metrics,
     concept_rates,
@@ -19,11 +20,12 @@ from ..analysis.metrics import (
     evaluated,
     outcome_counts,
 )
-from ..analysis.modes import FailureMode, failure_modes
+from ..analysis.modes import FailureMode, failure_modes, suspicions
 from ..analysis.planted import is_planted
 from ..analysis.repeats import find_repeats
 from ..analysis.shares import Share
 from ..analysis.summary import seconds, spent
+from ..analysis.tried import tried_of
 from ..analysis.vector_modes import is_vector_run
 from ..core import Outcome, RunFolderError, Trial
 from ..core.files import write_atomically
@@ -49,6 +51,15 @@ MANY_LOST = 0.1
 """Share of errors and timeouts among the trials from which the reader is told."""
 
 LONG_REPLY = 280
+
+LISTED_SUSPICIONS = 100
+"""Candidates that failed in too few trials for a mode, in a collapsed table."""
+
+LISTED_FAILURES = 300
+"""Failing trials in the collapsed list of all."""
+
+LISTED_REPLY = 240
+"""Characters of a reply there."""
 
 HERE = Path(__file__).parent
 
@@ -113,8 +124,10 @@ def view(run: RunData, *, link_pictures: bool = False) -> dict[str, Any]:
     """Return what the template shows."""
     from markupsafe import Markup
 
-    modes = failure_modes(run)
+    modes, suspected = failure_modes(run), suspicions(run)
     metrics = compute_metrics(run)
+    fresh = wording.fresh_trials(run)
+    place_numbers = numbers(run)
     failures = cumulative_failures(run)
     plot = None
     if any(evaluation.total.n for evaluation in run.candidates.values()):
@@ -131,24 +144,32 @@ def view(run: RunData, *, link_pictures: bool = False) -> dict[str, Any]:
         "model": re.sub(r"^.*[/\\](?=[^/\\]*\.py:)", "", _name(config, "model")),
         "headline": wording.headline(run, modes),
         "notices": _notices(run),
-        "facts": _facts(run, modes),
+        "facts": _facts(run, modes, len(suspected)),
         "threshold": run.threshold,
         "modes": [
-            _mode(run, mode, rank, link_pictures)
+            _mode(run, mode, rank, link_pictures, place_numbers)
             for rank, mode in enumerate(modes[:DETAILED_MODES], 1)
         ],
         "more_modes": [
-            {**_row(mode, rank), "true_rate": _true_rate(run, mode)}
+            {**_row(mode, rank, fresh), "true_rate": _true_rate(run, mode)}
             for rank, mode in enumerate(
                 modes[DETAILED_MODES:LISTED_MODES], min(len(modes), DETAILED_MODES) + 1
             )
         ],
         "hidden_modes": max(0, len(modes) - LISTED_MODES),
-        "concepts": [_share(share) for share in concept_rates(run)],
+        "suspicions": [
+            {**_row(mode, rank, fresh), "true_rate": _true_rate(run, mode)}
+            for rank, mode in enumerate(suspected[:LISTED_SUSPICIONS], 1)
+        ],
+        "all_suspicions": len(suspected),
+        "can_be_tried": wording.can_be_tried(run, modes),
+        "what_confirms": wording.what_confirms(run.threshold, fresh),
+        **_concepts(run),
+        **_failures(run),
         "plot": plot,
         "episodes": _episodes(run, link_pictures) if has_episodes(run) else None,
         "planted": is_planted(run),
-        "fresh_trials": wording.fresh_trials(run),
+        "fresh_trials": fresh,
         "metrics": wording.explanations(run, metrics),
         "by_expected": _shares(metrics["pfm_by_expected"]),
         "by_direction": _shares(metrics["pfm_by_direction"]),
@@ -209,7 +230,50 @@ def _how_to_go_on(run: RunData) -> str:
     return f"Continue it with: vlmfail resume {wording.clean(run.path)}"
 
 
-def _facts(run: RunData, modes: Sequence[FailureMode]) -> list[tuple[str, str, str]]:
+def _concepts(run: RunData) -> dict[str, Any]:
+    """Return the concepts that were put to the model, and what is to be said of the others."""
+    tried = tried_of(run)
+    shares = concept_rates(run)
+    if tried is None:  # nothing was put to the model, or no concept sets
+        return {"concepts": [], "untried": ""}
+    shown = [share for share in shares if share.name in tried.concepts]
+    known = tried.all_concepts
+    left = len(shares) - len(shown) if known is None else known - len(shown)
+    said = ""
+    if left > 0:
+        which = f"{left} of {known} concepts" if known else wording.plural(left, "further concept")
+        said = f"{which} {'was' if left == 1 else 'were'} never put to the model."
+    return {"concepts": [_share(share) for share in shown], "untried": said}
+
+
+def _failures(run: RunData) -> dict[str, Any]:
+    """Return the failing trials for the list of all."""
+    found = failing_trials(run)
+    rows = []
+    for one in found[:LISTED_FAILURES]:
+        trial, record = one.record.trial, one.record
+        answered = trial.answer or str(trial.outcome)
+        right = f", right is {wording.words(trial.expected)}" if trial.expected else ""
+        reply = " ".join(wording.clean(trial.reply).split())
+        if len(reply) > LISTED_REPLY:
+            reply = reply[:LISTED_REPLY] + " …"
+        named = run.candidate(trial.key)
+        rows.append(
+            {
+                "number": one.number,
+                "fresh": one.fresh,
+                "parts": wording.candidate_parts([trial.key] if named is None else named),
+                "said": f"{wording.words(answered)}{right}",
+                "reason": wording.clean(record.scene.get("truth_reason") or trial.note),
+                "reply": reply,
+            }
+        )
+    return {"failures": rows, "all_failures": len(found)}
+
+
+def _facts(
+    run: RunData, modes: Sequence[FailureMode], suspected: int
+) -> list[tuple[str, str, str]]:
     failures = sum(evaluation.new.failures for evaluation in run.evaluations)
     n = sum(evaluation.new.n for evaluation in run.evaluations)
     confirmed = sum(mode.confirmed is True for mode in modes)
@@ -229,7 +293,19 @@ def _facts(run: RunData, modes: Sequence[FailureMode]) -> list[tuple[str, str, s
             "Failure modes",
             # Regions none of which is sure may still be there, unlike candidates that were tried.
             "—" if is_vector_run(run) and not modes else str(len(modes)),
-            f"{confirmed} of {tested} confirmed" if tested else "none re-run" if modes else "",
+            " · ".join(
+                filter(
+                    None,
+                    (
+                        f"{confirmed} of {tested} tried confirmed"
+                        if tested
+                        else "none re-run"
+                        if modes
+                        else "",
+                        wording.plural(suspected, "suspicion") if suspected else "",
+                    ),
+                )
+            ),
         ),
         _landscape(run)
         if is_planted(run)
@@ -274,7 +350,7 @@ def _bar(rate: float, interval: tuple[float, float], fresh: float | None = None)
     return {"low": interval[0], "high": interval[1], "rate": rate, "fresh": fresh}
 
 
-def _row(mode: FailureMode, rank: int) -> dict[str, Any]:
+def _row(mode: FailureMode, rank: int, fresh_trials: str) -> dict[str, Any]:
     fresh = mode.fresh
     return {
         "rank": rank,
@@ -283,6 +359,7 @@ def _row(mode: FailureMode, rank: int) -> dict[str, Any]:
         "counted": wording.counted(mode.failures, mode.n, mode.interval),
         "bar": _bar(mode.failure_rate, mode.interval, mode.fresh_rate),
         "confirmation": wording.confirmation(mode),
+        "judgement": wording.judgement(mode, fresh_trials),
         "fresh": wording.counted(fresh.failures, fresh.n, fresh.interval()) if fresh.n else None,
         "direction": mode.direction,
         "expected": mode.expected,
@@ -290,7 +367,13 @@ def _row(mode: FailureMode, rank: int) -> dict[str, Any]:
     }
 
 
-def _mode(run: RunData, mode: FailureMode, rank: int, link: bool) -> dict[str, Any]:
+def _mode(
+    run: RunData,
+    mode: FailureMode,
+    rank: int,
+    link: bool,
+    place_numbers: Mapping[tuple[str, int], int],
+) -> dict[str, Any]:
     shown = _shown_trials(run, mode)
     # A finding reads "rule's text: what holds in this scene"; the text is the same for the mode.
     rule_text = wording.clean(mode.reason).split(": ")[0]
@@ -298,12 +381,18 @@ def _mode(run: RunData, mode: FailureMode, rank: int, link: bool) -> dict[str, A
     if wide:
         shown = [trial for trial in shown if trial.picture is not None][:1] or shown[:1]
     return {
-        **_row(mode, rank),
+        **_row(mode, rank, wording.fresh_trials(run)),
         "true_rate": _true_rate(run, mode),
         "rule": mode.rule,
         "rule_text": rule_text,
         "directions": wording.tallied(mode.directions),
-        "trials": [_trial(run, trial, link, rule_text, wide) for trial in shown],
+        "trials": [
+            {
+                **_trial(run, trial, link, rule_text, wide),
+                "number": place_numbers.get((trial.key, trial.index)),
+            }
+            for trial in shown
+        ],
     }
 
 

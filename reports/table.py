@@ -33,7 +33,7 @@ def modes_table(
     # A landscape's outcomes have no reason.
     reasons = any(mode.rule or mode.direction for mode in modes)
     if reasons:
-        table.add_column("rule")
+        table.add_column("deciding rule")
         table.add_column("error")
     table.add_column(fresh_trials, no_wrap=True)
     for rank, mode in enumerate(modes[:limit], 1):

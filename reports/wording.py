@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..analysis.fresh import least_trials
 from ..analysis.metrics import evaluated, is_concept_set, is_fixed, short_of_pictures
-from ..analysis.modes import FailureMode
+from ..analysis.modes import FailureMode, suspicions
 from ..analysis.planted import is_planted
+from ..analysis.summary import unfinished
+from ..analysis.tried import tried_of, with_pictures
 from ..analysis.vector_modes import is_vector_run
+from ..analysis.verdicts import Verdict
 from ..core.text import UNPRINTABLE
+from ..envs.shown_pictures import is_used_up
 from ..runs.run import RunData
 
 
@@ -60,13 +65,49 @@ def mode_parts(mode: FailureMode) -> list[str]:
 
 
 def confirmation(mode: FailureMode) -> str:
-    """Return what fresh trials say: ``confirmed``, ``not confirmed`` or ``not re-run``.
+    """Return what fresh trials say, as a `Verdict` in words: ``undecided``."""
+    return str(mode.verdict)
 
-    ``no picture left`` where fresh trials cannot be had.
-    """
-    if mode.confirmed is None:
-        return "no picture left" if mode.used_up else "not re-run"
-    return "confirmed" if mode.confirmed else "not confirmed"
+
+def what_confirms(threshold: float, fresh: str) -> str:
+    """Return in a sentence what confirms a mode, and what refutes it."""
+    tau = percent(threshold)
+    return (
+        f"Confirmed is a mode whose failure rate on {fresh} alone is {tau} or more with 95 % "
+        f"certainty (one-sided Clopper-Pearson lower bound); it fell short when the upper bound "
+        f"lies below {tau}; otherwise it is undecided, which is no all-clear."
+    )
+
+
+def judgement(mode: FailureMode, fresh: str) -> str:
+    """Return in a sentence which bound decides on a mode, or what is missing; '' if not re-run."""
+    bounds, verdict = mode.bounds, mode.verdict
+    tau = f"{mode.threshold:.2f}"
+    if verdict is Verdict.NOT_RERUN:
+        return ""
+    if verdict is Verdict.NO_PICTURE:
+        return "All its pictures have been shown: fresh ones are needed to confirm it."
+    seen = f"{bounds.failures} of {bounds.n} {fresh} failed"
+    if verdict is Verdict.CONFIRMED:
+        return f"{seen}: the 95 % lower bound {bounds.lower:.2f} reaches {tau}."
+    if verdict is Verdict.FELL_SHORT:
+        return f"{seen}: the 95 % upper bound {bounds.upper:.2f} lies below {tau}."
+    if verdict is Verdict.TOO_FEW:
+        if bounds.least is None:
+            return f"{seen}: no number of trials can confirm a rate of {tau}."
+        more = ", and no picture is left" if mode.used_up else ""
+        return f"{seen}: at least {bounds.least} are needed to confirm {tau}{more}."
+    need = "no picture is left to be sure" if mode.used_up else "more are needed to be sure"
+    return (
+        f"{seen}: the 95 % bounds {bounds.lower:.2f} and {bounds.upper:.2f} lie on both sides of "
+        f"{tau}; {need}."
+    )
+
+
+def can_be_tried(run: RunData, modes: Sequence[FailureMode], top: int = 10) -> bool:
+    """Whether one of the surest modes and suspicions has no fresh trial and may get some."""
+    first = [*modes, *suspicions(run)][:top]
+    return any(mode.verdict is Verdict.NOT_RERUN and not mode.fresh.trials for mode in first)
 
 
 def headline(run: RunData, modes: Sequence[FailureMode]) -> str:
@@ -77,10 +118,9 @@ def headline(run: RunData, modes: Sequence[FailureMode]) -> str:
 def pictures_left(run: RunData) -> str:
     """Return what a reader must know of a search over pictures that are given, or ''."""
     sets, short = len(evaluated(run)), len(short_of_pictures(run))
-    identity = run.config.get("renderer_identity")
-    known = identity.get("candidates") if isinstance(identity, Mapping) else None
+    known = with_pictures(run)
     said = []
-    if isinstance(known, int) and sets and run.status == "space exhausted":
+    if known is not None and sets and run.status == "space exhausted":
         said.append(
             (
                 f"All {known} sets that have pictures were evaluated."
@@ -103,23 +143,104 @@ def pictures_left(run: RunData) -> str:
 def _finding(run: RunData, modes: Sequence[FailureMode]) -> str:
     sets = len(evaluated(run))
     if not sets:
-        return "No data: nothing has been evaluated."
+        return f"No data: {_nothing(run)}."
     n = sum(evaluation.total.n for evaluation in run.candidates.values())
     if not n:
         return f"No data: none of {plural(run.calls, 'trial')} ended in a pass or a failure."
     tau = percent(run.threshold)
     if is_vector_run(run):
         return _of_scenes(run, modes, tau)
+    suspected = suspicions(run)
+    least = plural(least_trials(run), "trial")
     if not modes:
-        return (
-            f"No failure mode: none of {plural(sets, 'evaluated candidate')} failed in {tau} of "
-            "its trials or more. That is no proof of safety: see the intervals."
-        )
+        none = "none" if sets > 1 else "the only one"
+        among = f"{none} of {plural(sets, 'evaluated candidate')}"
+        if suspected:
+            verb = "is a suspicion" if len(suspected) == 1 else "are suspicions"
+            return (
+                f"No failure mode yet: {among} failed in {tau} of {least} or more. "
+                f"{len(suspected)} {verb}, which failed as often in fewer trials. "
+                f"{_not_safe(run)}"
+            )
+        return f"No failure mode: {among} failed in {tau} of its trials or more. {_not_safe(run)}"
     found = (
         f"{plural(len(modes), 'failure mode')} in {plural(sets, 'evaluated candidate')}: "
         f"combinations that fail in {tau} of the trials or more."
     )
-    return _judged(found, modes, fresh_trials(run))
+    judged = _judged(found, modes, fresh_trials(run))
+    if not suspected:
+        return judged
+    verb = "is" if len(suspected) == 1 else "are"
+    return (
+        f"{judged} Beside them {verb} {plural(len(suspected), 'suspicion')}: as many failures, "
+        f"but in fewer than {least}."
+    )
+
+
+def _nothing(run: RunData) -> str:
+    """Return why nothing has been evaluated."""
+    left = unfinished(run)
+    if left:
+        verb = "is" if left == 1 else "are"
+        return (
+            f"{plural(left, 'trial')} {verb} stored, of a batch that has not ended; resume the run "
+            "to count them"
+        )
+    if run.candidates:
+        made = plural(len(run.candidates), "proposed candidate")
+        return f"no scene of {made} could be put to the model"
+    return "nothing has been evaluated"
+
+
+def _not_safe(run: RunData) -> str:
+    """Return what a reader must know of a search that found nothing: how little was tried."""
+    tried = tried_of(run)
+    if tried is None:
+        return "That is no proof of safety: see the intervals."
+    sets = [_sets_of(size, number) for size, number in tried.by_size.items()]
+    whole = ""
+    if tried.all_sets is not None:
+        which = " with pictures" if with_pictures(run) is not None else ""
+        whole = f" of {grouped(tried.all_sets)} {'set' if tried.all_sets == 1 else 'sets'}{which}"
+    verb = "was" if sum(tried.by_size.values()) == 1 else "were"
+    most = max(evaluation.total.n for evaluation in evaluated(run))
+    return (
+        f"That is no proof of safety: {listed(sets)}{whole} {verb} tried, in "
+        f"{plural(most, 'trial')} each at most; see the intervals."
+    )
+
+
+def _sets_of(size: int, number: int) -> str:
+    if size <= 2:
+        return plural(number, "single concept" if size == 1 else "pair")
+    return f"{number} {'set' if number == 1 else 'sets'} of {size}"
+
+
+def grouped(number: int) -> str:
+    """Return a number with thin groups of three from 10 000 on: ``45 886``."""
+    return f"{number:,}".replace(",", "\u202f") if number >= 10_000 else str(number)
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return ``a, b and c``."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def why_ended(run: RunData) -> str | None:
+    """Return why a run ended or stands still, in words; None where its status says all."""
+    reason = run.store.meta("reason")
+    if run.status in ("finished", "interrupted") or not reason:
+        return None
+    known = with_pictures(run)
+    if run.status != "space exhausted" or known is None or len(evaluated(run)) < known:
+        return clean(reason)
+    used = {record.trial.key for record in run.records.values() if is_used_up(record)}
+    if all(evaluation.key in used for evaluation in evaluated(run)):
+        return "every picture of the folder has been shown"
+    return (
+        "all sets that have pictures were evaluated; pictures are left for more trials of some "
+        "of them"
+    )
 
 
 def _of_scenes(run: RunData, modes: Sequence[FailureMode], tau: str) -> str:
@@ -159,12 +280,35 @@ def _judged(found: str, modes: Sequence[FailureMode], fresh: str) -> str:
             "search, which lean high."
         )
     if tested == 1:
-        verdict = "is confirmed" if confirmed else "is not confirmed"
-        return f"{found} The one that was tried on {fresh} {verdict}."
-    return (
-        f"{found} Of the {tested} that were tried on {fresh}, {confirmed or 'none'} "
-        f"{'is' if confirmed < 2 else 'are'} confirmed."
-    )
+        (mode,) = (mode for mode in modes if mode.confirmed is not None)
+        return f"{found} The one that was tried on {fresh} {_told(mode, fresh)}."
+    counts = {verdict: sum(mode.verdict is verdict for mode in modes) for verdict in Verdict}
+    said = [f"{confirmed or 'none'} {'is' if confirmed < 2 else 'are'} confirmed"]
+    undecided, few = counts[Verdict.UNDECIDED], counts[Verdict.TOO_FEW]
+    if undecided:
+        verb = "is" if undecided == 1 else "are"
+        said.append(f"{undecided} {verb} undecided (more {fresh} are needed to be sure)")
+    if few:
+        had = f"{few} had too few to be sure"
+        least = next(m.bounds.least for m in modes if m.verdict is Verdict.TOO_FEW)
+        said.append(had if least is None else f"{had} (at least {least} are needed)")
+    if counts[Verdict.FELL_SHORT]:
+        said.append(f"{counts[Verdict.FELL_SHORT]} fell short")
+    return f"{found} Of the {tested} that were tried on {fresh}, {listed(said)}."
+
+
+def _told(mode: FailureMode, fresh: str) -> str:
+    """Return what fresh trials say of the only mode that had some, as the end of a sentence."""
+    bounds, verdict = mode.bounds, mode.verdict
+    seen = f"{bounds.failures} of {bounds.n} {fresh} failed"
+    if verdict is Verdict.CONFIRMED:
+        return "is confirmed"
+    if verdict is Verdict.FELL_SHORT:
+        return f"fell short: {seen}"
+    if verdict is Verdict.TOO_FEW:
+        least = "" if bounds.least is None else f", at least {bounds.least} are needed"
+        return f"had too few of them to be sure: {seen}{least}"
+    return f"is undecided: {seen}, more are needed to be sure"
 
 
 def explanations(run: RunData, metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
