@@ -8,7 +8,7 @@ from ..runs.run import RunData
 from ..runs.spending import total_saved, total_spent, unknown_cost, unrecorded
 from .fresh import rerun_indices
 from .metrics import compute_metrics, constant_answer, outcome_counts, short_of_pictures
-from .modes import failure_modes
+from .modes import failure_modes, suspicions
 from .repeats import find_repeats
 
 
@@ -37,6 +37,7 @@ def summarise(run: RunData, threshold: float | None = None) -> dict[str, Any]:
         "outcomes": outcome_counts(run),
         "metrics": compute_metrics(run, threshold),
         "failure_modes": [mode.to_json() for mode in failure_modes(run, threshold)],
+        "suspicions": [mode.to_json() for mode in suspicions(run, threshold)],
         "notice": " ".join(filter(None, (constant_answer(run), repeats(run)))) or None,
         "spent": spent(run),
         "unknown_cost": unknown_cost(list(run.records.values()), unrecorded(run.store)),

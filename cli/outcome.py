@@ -72,12 +72,14 @@ def _conclude(
     progress: SearchProgress | None,
 ) -> int:
     from ..analysis.metrics import is_fixed
+    from ..analysis.modes import surest
     from ..analysis.summary import summarise
+    from ..reports import wording
 
     interrupted = run.status == "interrupted"
     with reserved_stdout():
-        if confirm and not run.failure_modes:
-            note("there are no failure modes to confirm")
+        if confirm and not surest(run, 1):
+            note("there is no failure mode and no suspicion to try again")
         wanted = confirm or (fail_on_modes is not None and is_fixed(run))
         if wanted and not interrupted:
             told = None if progress is None else progress.rerun
@@ -88,6 +90,7 @@ def _conclude(
 
             page = write_report(run)
         result = summarise(run)
+        untried = wording.can_be_tried(run, run.failure_modes)
     result["report"] = None if page is None else str(page)
     if progress is not None:
         progress.__exit__()
@@ -102,15 +105,14 @@ def _conclude(
     unkept = f"{run.store.meta('reason')}; {to_go_on(run)}" if _is_unkept(run) else None
     run.close()
     confirmed = result["metrics"]["confirmed_modes"]
-    untried = any(mode["fresh"] is None for mode in result["failure_modes"][:10])
     if untried and not as_json:
-        from ..reports.wording import fresh_trials
-
-        say(f"try them on {fresh_trials(run)}: vlmfail resume {run.path} --confirm")
+        again = f"vlmfail resume {shlex.quote(str(run.path))} --confirm"
+        say(f"try them on {wording.fresh_trials(run)}: {again}")
     if unkept and as_json:
         note(unkept)
     if fail_on_modes is not None and confirmed >= fail_on_modes:
-        note(f"{confirmed} confirmed failure modes, --fail-on-modes {fail_on_modes}")
+        found = wording.plural(confirmed, "confirmed failure mode")
+        note(f"{found}, --fail-on-modes {fail_on_modes}")
         return FINDING
     return FAULT if unkept else 0
 
@@ -180,6 +182,7 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
         console.print(modes_table(modes, limit, wording.fresh_trials(run)))
         if len(modes) > limit:
             say(f"… and {len(modes) - limit} more")
+        say(wording.what_confirms(run.threshold, wording.fresh_trials(run)))
     counts = [f"{number} {wording.words(name)}" for name, number in outcome_counts(run).items()]
     counts = [text for text in counts if not text.startswith("0 ")]
     div = "needs two modes" if metrics["div"] is None else f"{metrics['div']:.2f}"
@@ -205,8 +208,8 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
     say(" · ".join(parts))
     if "planted" in metrics:
         say(wording.by_true_rates(metrics))
-    reason = run.store.meta("reason")
-    if run.status not in ("finished", "interrupted") and reason:
+    reason = wording.why_ended(run)
+    if reason:
         say(f"{run.status}: {reason}")
     if run.status == "capped":
         say(to_go_on(run))

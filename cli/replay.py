@@ -9,27 +9,36 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.errors import UsageError
-from .console import emit, facts, reserved_stdout, say
+from ..core.text import legible, tamed
+from .console import emit, facts, reserved_stdout, say, wide_console
 
 if TYPE_CHECKING:
+    from ..analysis.failing import NumberedTrial
     from ..core import TrialRecord
     from ..runs.run import RunData
+
+LISTED_TEXT = 160
+"""Characters of a reason and of a reply in a list."""
 
 
 def replay(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
     trial: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="Number in log order, from 1 (trials of a batch that has not ended come last), "
-            "or KEY#INDEX (rain+night#0)."
+            "KEY#INDEX (rain+night#0), or a candidate's KEY, which lists its trials."
         ),
-    ],
+    ] = None,
     rerender: Annotated[
         bool,
         typer.Option(
             help="Sample and render the scene again, or play the episode again, and compare."
         ),
+    ] = False,
+    failures: Annotated[
+        bool,
+        typer.Option("--failures", help="List all failing trials, or those of KEY, with numbers."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
@@ -37,6 +46,13 @@ def replay(
     from ..runs.run import RunData
 
     data = RunData.open(run)
+    listed = _listed_key(data, trial, failures)
+    if failures or listed is not None or trial is None:
+        if trial is None and not failures:
+            raise UsageError("name a trial, by its number or KEY#INDEX, or give --failures")
+        if rerender:
+            raise UsageError("--rerender draws one trial again: give its number or KEY#INDEX")
+        return _list(data, listed, failures, as_json)
     record = find_trial(data, trial)
     path = None
     if record.trial.picture:
@@ -57,6 +73,76 @@ def replay(
     else:
         _print(values)
     return 0 if not rerender or values["rerender"]["same"] else 1
+
+
+def _listed_key(run: RunData, name: str | None, failures: bool) -> str | None:
+    """Return the key of the candidate whose trials are to be listed; None for one trial or all."""
+    if name is None:
+        return None
+    key, _, index = name.rpartition("#")
+    if name.isdigit() or (key and index.isdigit()):
+        if failures:
+            raise UsageError("--failures lists trials: give no trial, or a candidate's KEY")
+        return None
+    return _known_key(run, name)
+
+
+def _list(run: RunData, key: str | None, failures: bool, as_json: bool) -> int:
+    """Print the trials of a candidate, or the failing ones, with their numbers."""
+    from ..analysis.failing import numbered_trials
+
+    found = [one for one in numbered_trials(run, key) if one.failed or not failures]
+    rows = [_listed_row(run, one) for one in found]
+    if as_json:
+        emit({"run": str(run.path), "key": key, "failures_only": failures, "trials": rows})
+    elif rows:
+        _print_list(rows, named=key is None)
+        say(f"show one with its picture's place: vlmfail replay {run.path} NUMBER")
+    else:
+        say(f"no failing trial{'' if key is None else f' of {legible(key)}'} in {run.path}")
+    return 0
+
+
+def _listed_row(run: RunData, one: NumberedTrial) -> dict[str, Any]:
+    trial = one.record.trial
+    return {
+        "number": one.number,
+        "key": trial.key,
+        "index": trial.index,
+        "candidate": run.candidate(trial.key),
+        "outcome": str(trial.outcome),
+        "failed": one.failed,
+        "fresh": one.fresh,
+        "answer": trial.answer,
+        "expected": trial.expected,
+        "rule": trial.rule,
+        "reason": str(one.record.scene.get("truth_reason") or trial.note),
+        "reply": trial.reply,
+    }
+
+
+def _print_list(rows: list[dict[str, Any]], named: bool) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("trial", justify="right", no_wrap=True)
+    columns = ("candidate", "outcome", "answered", "right", "reason", "reply")
+    for name in columns if named else columns[1:]:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        cells = [
+            row["key"],
+            row["outcome"] + (" (fresh)" if row["fresh"] else ""),
+            row["answer"] or "",
+            row["expected"] or "",
+            tamed(row["reason"], LISTED_TEXT),
+            tamed(row["reply"], LISTED_TEXT),
+        ]
+        shown = cells if named else cells[1:]
+        table.add_row(str(row["number"]), *(Text(legible(cell)) for cell in shown))
+    wide_console().print(table)
 
 
 def find_trial(run: RunData, name: str) -> TrialRecord:
@@ -154,7 +240,7 @@ def _print(values: dict[str, Any]) -> None:
         "right": _right(values),
         "answered": values["answer"],
         "error": values["direction"],
-        "rule": values["rule"],
+        "deciding rule": values["rule"],
         "truth": values["scene"].get("truth_reason"),
         "note": values["note"],
         **_episode(values),

@@ -35,7 +35,7 @@ def runs(
 
 
 def _row(place: Path) -> dict[str, Any]:
-    from ..analysis.modes import failure_modes
+    from ..analysis.modes import failure_modes, suspicions
     from ..analysis.summary import unfinished
     from ..runs.run import RunData
 
@@ -56,6 +56,7 @@ def _row(place: Path) -> dict[str, Any]:
         "unfinished": unfinished(run),
         "budget": run.budget,
         "failure_modes": len(modes),
+        "suspicions": len(suspicions(run)),
         "confirmed_modes": sum(mode.confirmed is True for mode in modes),
     }
     run.close()
@@ -81,7 +82,16 @@ def _print(rows: list[dict[str, Any]]) -> None:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in ("run", "status", "searcher", "model", "trials", "modes", "confirmed"):
+    for name in (
+        "run",
+        "status",
+        "searcher",
+        "model",
+        "trials",
+        "modes",
+        "suspicions",
+        "confirmed",
+    ):
         table.add_column(name, overflow="fold", no_wrap=name == "run")
     for row in rows:
         trials = f"{row['calls']}/{row['budget']}" if "calls" in row else ""
@@ -94,6 +104,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
             row.get("model", ""),
             trials,
             row.get("failure_modes", ""),
+            row.get("suspicions", ""),
             row.get("confirmed_modes", ""),
         ]
         table.add_row(*(Text(legible(cell)) for cell in cells))
