@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import inspect
@@ -37,9 +38,10 @@ from .envs.registry import domain_options, make_domain, make_env
 from .models.registry import identity, make_model
 from .models.spending import Caps
 from .runs.caps import CAPS, raised_caps, store_caps
+from .runs.executors import refuse_reimport
 from .runs.loggers import make_logger
 from .runs.run import RunData
-from .runs.spending import keep_deleted
+from .runs.spending import is_unspent, keep_deleted
 from .runs.store import RunStore, guard_disk
 from .searchers.registry import make_searcher
 
@@ -166,6 +168,18 @@ class Run(RunData):
         store.unlock()
         return Run(store)
 
+    def __repr__(self) -> str:
+        """Return where the run is and what it found, for a reader."""
+        try:
+            modes = self.failure_modes
+            confirmed = sum(mode.confirmed is True for mode in modes)
+            found = f"{len(modes)} failure {'mode' if len(modes) == 1 else 'modes'}"
+            said = f": {self.status}, {self.calls} of {self.budget} trials, {found}"
+            said += f", {confirmed} of them confirmed" if modes else ""
+        except Exception:  # closed, or damaged: a debugger shows it all the same
+            said = ""
+        return f"<vlmfail run {str(self.path)!r}{said}>"
+
     def report(self, path: str | os.PathLike[str] | None = None) -> Path:
         """Write the HTML report (default: ``report.html`` in the run's folder)."""
         from .reports.html import write_report
@@ -237,6 +251,7 @@ def search(
         UsageError: For anything that cannot be, before the first trial.
         RunFolderError: When `out` is foreign, in use, or holds another search.
     """
+    refuse_reimport()
     given = {
         "model": model,
         "budget": budget,
@@ -258,6 +273,7 @@ def search(
         config["command"] = command
         made = [make_logger(logger) for logger in loggers]
         folder = str(out) if out is not None else tempfile.mkdtemp(prefix="vlmfail-")
+        made_here = [] if out is None else _missing(Path(out))
         store = open_store(folder, config)
     except BaseException:
         built.close()
@@ -275,11 +291,28 @@ def search(
     )
     try:
         loop.run()
-    except BaseException:
+    except BaseException as error:
+        # A search that cannot be, a searcher of another kind of candidates, say, is no run.
+        forget = isinstance(error, UsageError) and is_unspent(store)
         store.close()
+        if forget and (out is None or made_here):
+            _remove_new(Path(folder), made_here)
         raise
     store.unlock()
     return Run(store)
+
+
+def _missing(path: Path) -> list[Path]:
+    """Return `path` and the folders above it that are not there, the innermost first."""
+    return [each for each in (path, *path.parents) if not each.exists()]
+
+
+def _remove_new(folder: Path, made_here: Sequence[Path]) -> None:
+    """Remove a run folder without trials, and the folders that were made for it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):  # another run may have come into one of them
+        for each in made_here[1:]:
+            each.rmdir()
 
 
 @_told_keywords
@@ -322,6 +355,7 @@ def resume(
     Raises:
         UsageError: For a cap below the run's own, before anything is changed.
     """
+    refuse_reimport()
     source = Path(path)
     higher = dict(zip(CAPS, (max_requests, max_total_tokens, max_dollars), strict=True))
     caps = _caps_of(source, higher)

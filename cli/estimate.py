@@ -37,7 +37,10 @@ def estimate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Estimate requests, tokens, money and time of a search."""
+    """Estimate requests, tokens and money of a search; with --calls, its time in the model.
+
+    Drawing the scenes comes on top: nothing is said of it.
+    """
     from ..analysis.estimate import estimate_run
     from ..core import UsageError, check_seed, plays_episodes
     from ..envs.registry import make_domain
@@ -61,14 +64,28 @@ def estimate(
             concurrency=concurrency,
             seed=seed,
         )
+        trials = _possible(domain, renderer, budget)
     close = _priced_like(made) if found.price == UNPRICED else []
     if close:
         found = replace(found, price=f"{UNPRICED}: did you mean {', '.join(close)}?")
     if as_json:
-        emit({"env": env, "model": model, "budget": budget, **found.to_json()})
+        sizes = {"budget": budget, "trials": trials}
+        emit({"env": env, "model": model, **sizes, **found.to_json()})
     else:
-        facts({"env": env, "model": model, "trials": budget, **_rows(found)})
+        shown = f"{trials:,}"
+        if trials < budget:
+            shown += f" of {budget:,}: there are no more pictures, and each is one trial"
+        facts({"env": env, "model": model, "trials": shown, **_rows(found)})
     return 0
+
+
+def _possible(domain: Any, renderer: str, budget: int) -> int:
+    """Return how many trials a search can have: a folder's pictures are shown once each."""
+    from ..envs.pictured_sets import PicturedSets, candidate_space
+    from ..envs.trials import make_renderer
+
+    space = candidate_space(domain.space, make_renderer(domain, renderer))
+    return min(budget, space.pictures) if isinstance(space, PicturedSets) else budget
 
 
 def _priced_like(model: Any) -> list[str]:
@@ -97,8 +114,9 @@ def _rows(found: Estimate) -> dict[str, str]:
         rows["sd of a request's tokens"] = number(found.spread)
     rows["tokens"] = number(found.tokens)
     rows["dollars"] = number(found.dollars, ",.2f")
+    rows["time in the model"] = "unknown; --calls 5 measures it"
     if found.seconds is not None:
-        rows["time in the model"] = f"{found.seconds:,.0f} s"
+        rows["time in the model"] = f"{found.seconds:,.0f} s, drawing not counted"
     if found.measured:
         rows["paid for this estimate"] = number(found.spent, ",.4f") + " $"
     rows["price"] = found.price

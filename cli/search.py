@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .console import SearchProgress, default_model, default_out, pairs, reserved_stdout
+from .console import SearchProgress, default_model, default_out, note, pairs, reserved_stdout
 from .log_options import (
     Log,
     WandbDir,
@@ -19,6 +19,9 @@ from .log_options import (
     chosen_loggers,
 )
 from .outcome import check_fail_on, conclude, going_on
+
+DRAWN = ("VLMFail-Driving-", "VLMFail-Indoor-")
+"""Beginnings of the ids of environments whose pictures our ray tracer draws."""
 
 
 def search(
@@ -99,6 +102,11 @@ def search(
             tested = model or default_model(env)
         folder = default_out(env, searcher, tested, seed)
     words = ctx.obj if isinstance(ctx.obj, list) else []
+    if is_cold(env, renderer):
+        note(
+            "the first pictures on this machine: kernels are compiled and meshes built once, which "
+            "takes about a minute before the first trial"
+        )
     with SearchProgress() as progress:
         with going_on(folder), reserved_stdout():
             run = run_search(
@@ -132,3 +140,14 @@ def search(
             concurrency=concurrency,
             progress=progress,
         )
+
+
+def is_cold(env: str, renderer: str | None) -> bool:
+    """Whether a search's first picture waits for what every later one finds in the cache."""
+    from ..core.files import cache_folder
+
+    own = env.removeprefix("vlmfail:").startswith(DRAWN)
+    if not own or renderer not in (None, "embree"):
+        return False
+    folder = cache_folder()
+    return folder is None or not any((folder / "kernels").glob("*/*"))

@@ -25,11 +25,19 @@ EXTRAS = {
     "transformers": ("hf:", "hf"),
     "starlette": ("vlmfail serve", "serve"),
     "stable-baselines3": ("learning agents", "sb3"),
+    "optuna": ("searcher of Optuna", "optuna"),
+    "ribs": ("searcher of pyribs", "ribs"),
+    "wandb": ("--log wandb", "wandb"),
+    "tensorboard": ("--log tensorboard", "tensorboard"),
     "mujoco": ("pick-up physics", "pickup"),
     "mani-skill": ("pick-up physics in ManiSkill", "maniskill"),
     "vla-eval": ("policies behind vla-eval servers", "vla-eval"),
 }
 """Optional packages: what each is for, and the extra that installs it."""
+
+ROAD = ("VLMFail-Driving-v0", ("cone", "near"))
+KITCHEN = ("VLMFail-Indoor-v0", ("glass_upright",))
+"""(Env id, concepts) of the pictures that are drawn to see whether any can be."""
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
 
@@ -64,7 +72,8 @@ def diagnose() -> list[Check]:
 
     checks = [
         Check("vlmfail", True, f"{__version__} on Python {platform.python_version()}"),
-        _tried("renderer and domain", _draw),
+        _tried("road pictures", lambda: _draw(ROAD)),
+        _tried("kitchen pictures", lambda: _draw(KITCHEN)),
         _tried("built-in model", _ask),
         _tried("cache folder", _write_cache),
         _tried("disk", _disk),
@@ -133,11 +142,11 @@ def _tried(name: str, look: Callable[[], str]) -> Check:
         return Check(name, False, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
 
 
-def _prepared(concepts: Sequence[str] = ("cone", "near")) -> Any:
+def _prepared(concepts: Sequence[str] = ROAD[1], env: str = ROAD[0]) -> Any:
     from .registry import make_domain
     from .trials import make_renderer, prepare_trial
 
-    domain: Any = make_domain("VLMFail-Driving-v0")
+    domain: Any = make_domain(env)
     candidate = domain.space.from_json(list(concepts))
     prepared = prepare_trial(domain, make_renderer(domain, "embree"), candidate, 0, 0)
     if prepared.picture is None:
@@ -145,15 +154,16 @@ def _prepared(concepts: Sequence[str] = ("cone", "near")) -> Any:
     return prepared
 
 
-def _draw() -> str:
+def _draw(what: tuple[str, Sequence[str]]) -> str:
+    env, concepts = what
     start = time.perf_counter()
-    picture = _prepared().picture
+    picture = _prepared(concepts, env).picture
     first = time.perf_counter() - start
     start = time.perf_counter()
-    _prepared()
+    _prepared(concepts, env)
     again = time.perf_counter() - start
     size = "x".join(map(str, picture.size))
-    return f"VLMFail-Driving-v0 at {size}: first frame {first:.1f} s, then {again:.2f} s"
+    return f"{env} at {size}: first frame {first:.1f} s, then {again:.2f} s"
 
 
 def _ask() -> str:

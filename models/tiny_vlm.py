@@ -250,15 +250,16 @@ def split_statements(question: str) -> tuple[str, list[str]]:
     and what stands before them introduces them; where nothing follows, the question came first.
     """
     lines = question.splitlines()
-    for start, line in enumerate(lines):
-        found: list[str] = []
-        for match in map(_STATEMENT.match, lines[start:]):
-            if match is None or int(match[1]) != len(found) + 1:
-                break
+    matches = [_STATEMENT.match(line) for line in lines]
+    for start, first in enumerate(matches):
+        if first is None or int(first[1]) != 1:
+            continue
+        end, found = start, list[str]()
+        while end < len(lines) and (match := matches[end]) and int(match[1]) == len(found) + 1:
             found.append(match[2].strip())
-        if found:
-            after = "\n".join(lines[start + len(found) :]).strip()
-            return after or "\n".join(lines[:start]).strip(), found
+            end += 1
+        after = "\n".join(lines[end:]).strip()
+        return after or "\n".join(lines[:start]).strip(), found
     return question, []
 
 

@@ -9,7 +9,7 @@ import pickle
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     Future,
@@ -22,7 +22,7 @@ from multiprocessing import resource_tracker
 from threading import Thread
 from typing import Any, Generic, Protocol, TypeVar
 
-from ..core import EnvironmentFault, load_object
+from ..core import EnvironmentFault, UsageError, load_object
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -67,6 +67,53 @@ class SerialExecutor(Generic[J, R]):
 
 
 _work: Callable[[Any], Any] | None = None
+
+UNGUARDED_EXIT = 77
+"""Exit code of a worker in which the script began the work again (ours; no signal's)."""
+
+GUARD = """the script must start its search under a guard, as in
+    if __name__ == "__main__":
+        run = vlmfail.search(..., workers=2)
+        print(run)
+(or leave workers out)"""
+"""What to write."""
+
+
+def refuse_reimport() -> None:
+    """Refuse to start work in a worker that is only importing the user's script.
+
+    A spawned process imports the main script; one that starts its search at its top level would
+    start it again in each process, and never come to work.
+
+    Raises:
+        UsageError: This process is such a worker. Uncaught, it is one line on stderr.
+    """
+    if not getattr(multiprocessing.current_process(), "_inheriting", False):
+        return
+    sys.excepthook = _tell_unguarded
+    raise UsageError(
+        "a worker process imports this script, which starts the search again: put it under "
+        'if __name__ == "__main__":'
+    )
+
+
+def _tell_unguarded(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    if not isinstance(error, UsageError):
+        sys.__excepthook__(kind, error, trace)
+        return
+    sys.stderr.write(f"vlmfail: {error}\n")
+    sys.stderr.flush()
+    # The parent reads it off the code; Python's own would be that of any exception.
+    os._exit(UNGUARDED_EXIT)
+
+
+def _refuse_unguarded(processes: Iterable[Any]) -> None:
+    """Say why workers died, when it is that the script starts its search in each of them."""
+    if any(process.exitcode == UNGUARDED_EXIT for process in processes):
+        raise UsageError(
+            "worker processes import the script that started them, and this one starts the search "
+            f"again in each of them: {GUARD}"
+        ) from None
 
 
 def _end_with_the_driver() -> None:
@@ -122,6 +169,7 @@ def _deaf_to_interruption() -> Iterator[None]:
 
 
 def _make_pool(build: Build, workers: int) -> ProcessPoolExecutor:
+    refuse_reimport()
     made: bytes | tuple[Build, Wording | None] = (build, _wording())
     files: list[str] = []
     # A lock or an event can be handed over to a process that is being started, and not before.
@@ -135,6 +183,11 @@ def _make_pool(build: Build, workers: int) -> ProcessPoolExecutor:
         initializer=_start_worker,
         initargs=(files, made),
     )
+
+
+def _processes(pool: ProcessPoolExecutor | None) -> tuple[Any, ...]:
+    # It forgets them when it breaks, and they alone know why they ended.
+    return tuple((getattr(pool, "_processes", None) or {}).values())
 
 
 def _work_on(job: Any) -> Any:
@@ -157,6 +210,7 @@ class ProcessExecutor(Generic[J, R]):
         self._build = build
         self._workers = workers
         self._pool: ProcessPoolExecutor | None = None
+        self._started: tuple[Any, ...] = ()
 
     def run(self, jobs: Sequence[J]) -> Iterator[tuple[int, R]]:
         """Yield results as they finish.
@@ -173,6 +227,7 @@ class ProcessExecutor(Generic[J, R]):
                     yield number, result
             except BrokenProcessPool as error:
                 self.close()
+                _refuse_unguarded(self._started)
                 deaths += 1
                 if deaths > self.retries:
                     raise EnvironmentFault(
@@ -187,6 +242,7 @@ class ProcessExecutor(Generic[J, R]):
             pending: dict[Future[R], int] = {
                 self._pool.submit(_work_on, job): number for number, job in list(jobs.items())
             }
+        self._started = _processes(self._pool) or self._started
         try:
             while pending:
                 done, _ = wait(pending, return_when=FIRST_COMPLETED)
@@ -233,6 +289,7 @@ class GuardedExecutor(Generic[J, R]):
         self._workers = workers
         self._lost = lost
         self._pool: ProcessPoolExecutor | None = None
+        self._started: tuple[Any, ...] = ()
         self._done = 0
         self._given_up = 0
 
@@ -279,6 +336,7 @@ class GuardedExecutor(Generic[J, R]):
                     yield number, result
                 if suspects:
                     wait(pending)
+                    _refuse_unguarded(self._started)
                     queue.clear()
         finally:
             for future in pending:
@@ -310,6 +368,7 @@ class GuardedExecutor(Generic[J, R]):
             self._pool = _make_pool(self._build, workers)
         with _deaf_to_interruption():
             future: Future[R] = self._pool.submit(_work_on, job)
+        self._started = _processes(self._pool) or self._started
         return future
 
     def close(self) -> None:

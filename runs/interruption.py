@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
+import sys
 import threading
 from types import FrameType, TracebackType
 from typing import Any
@@ -29,8 +32,14 @@ def is_interruption(error: BaseException) -> bool:
     return False
 
 
+HEARD = "stopping after the trials under way ..."
+"""What a terminal is told at once: until they end, and the run is closed, may take a while."""
+
+
 class Interruption:
     """Notes a Ctrl-C while it is entered, and raises it as Python does.
+
+    In a terminal it says at once that it was heard.
 
     Attributes:
         came: Whether there was one.
@@ -60,5 +69,16 @@ class Interruption:
             self._before = None
 
     def _note(self, number: int, frame: FrameType | None) -> None:
+        if not self.came:
+            _tell_terminal(HEARD)
         self.came = True
         signal.default_int_handler(number, frame)
+
+
+def _tell_terminal(text: str) -> None:
+    """Write a line to the terminal of stderr, if it is one."""
+    # By its number: a signal may strike in the middle of another write of the stream's.
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        number = sys.stderr.fileno()
+        if os.isatty(number):
+            os.write(number, f"\n{text}\n".encode())
