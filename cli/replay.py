@@ -97,7 +97,7 @@ def _list(run: RunData, key: str | None, failures: bool, as_json: bool) -> int:
         emit({"run": str(run.path), "key": key, "failures_only": failures, "trials": rows})
     elif rows:
         _print_list(rows, named=key is None)
-        say(f"show one with its picture's place: vlmfail replay {run.path} NUMBER")
+        say(f"show one: vlmfail replay {run.path} NUMBER")
     else:
         say(f"no failing trial{'' if key is None else f' of {legible(key)}'} in {run.path}")
     return 0

@@ -82,16 +82,8 @@ def _print(rows: list[dict[str, Any]]) -> None:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in (
-        "run",
-        "status",
-        "searcher",
-        "model",
-        "trials",
-        "modes",
-        "suspicions",
-        "confirmed",
-    ):
+    found = ("modes", "suspicions", "confirmed")
+    for name in ("run", "status", "searcher", "model", "trials", *found):
         table.add_column(name, overflow="fold", no_wrap=name == "run")
     for row in rows:
         trials = f"{row['calls']}/{row['budget']}" if "calls" in row else ""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -13,9 +14,12 @@ from vlmfail.analysis import (
     failure_modes,
     outcome_counts,
     summarise,
+    suspicions,
 )
+from vlmfail.analysis.metrics import cumulative_modes
 from vlmfail.reports.wording import headline
 from vlmfail.runs import dump_json
+from vlmfail.runs.run import RunData
 from vlmfail.testing.made_runs import make_run
 
 ADAPTIVE = {"searcher": {"name": "lse", "spec": "lse", "fixed_trials": False}}
@@ -79,8 +83,49 @@ def test_ranked_by_lower_bound(tmp_path):
         config={"threshold": 0.4},
     )
     modes = failure_modes(run)
-    assert [mode.key for mode in modes] == ["three", "many", "one"]
+    assert [mode.key for mode in modes] == ["three", "many"]
+    assert [one.key for one in suspicions(run)] == ["one"]
     assert [round(x, 2) for x in modes[0].interval] == [0.44, 1.0]
+
+
+def test_too_few_trials_are_a_suspicion_beside_the_modes(tmp_path):
+    sets = [(["once"], "f"), (["twice"], "ff"), (["errors"], "feeee"), (["mode"], "fff")]
+    run = make_run(tmp_path / "run", [*sets, (["pass"], "p")], config=ADAPTIVE)
+    assert [mode.key for mode in failure_modes(run)] == ["mode"]
+    assert [one.key for one in suspicions(run)] == ["twice", "errors", "once"]
+    assert (compute_metrics(run)["modes"], compute_metrics(run)["suspicions"]) == (1, 3)
+    assert cumulative_modes(run, 0.6)[-1][1] == 1
+    said = headline(run, failure_modes(run))
+    assert said.startswith("1 failure mode in 5 evaluated candidates")
+    assert "Beside them are 3 suspicions: as many failures, but in fewer than 3 trials." in said
+    data = summarise(run)
+    assert [len(data[name]) for name in ("failure_modes", "suspicions")] == [1, 3]
+
+
+def test_only_suspicions_are_no_failure_mode_yet(tmp_path):
+    run = make_run(tmp_path / "run", [(["a"], "f"), (["b"], "p")], config=ADAPTIVE)
+    said = headline(run, failure_modes(run))
+    assert "No failure mode yet: none of 2 evaluated candidates failed in 60 % of 3 trials" in said
+    assert "1 is a suspicion" in said
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_searches_of_one_or_two_trials_a_set_have_modes(tmp_path, m):
+    run = make_run(tmp_path / "run", [(["a"], "f" * m), (["b"], "p" * m)], config={"trials": m})
+    assert [mode.key for mode in failure_modes(run)] == ["a"]
+    assert suspicions(run) == []
+
+
+def test_fresh_trials_make_a_suspicion_a_mode_that_they_judge(tmp_path):
+    run = make_run(tmp_path / "run", [(["a"], "f"), (["b"], "fffff")], config=ADAPTIVE)
+    for index in range(1, 21):
+        made = replace(run.records["a", 0].trial, index=index)
+        run.store.add(replace(run.records["a", 0], trial=made), None)
+    run.store.set_meta("rerun", json.dumps({"a": list(range(1, 21))}))
+    again = RunData(run.store)
+    modes = {mode.key: mode for mode in failure_modes(again)}
+    assert (modes["a"].n, modes["a"].fresh.n, modes["a"].confirmed) == (1, 20, True)
+    assert suspicions(again) == []
 
 
 def test_pfm_is_null_for_adaptive_runs(tmp_path):

@@ -31,6 +31,11 @@ def test_the_machine_is_looked_over(cli):
     assert done.code == 0, data
     assert data["fine"] is True
     assert names["built-in model"]["text"].startswith("tiny-vlm answers ")
+    assert names["road pictures"]["text"].startswith("VLMFail-Driving-v0 at ")
+    assert names["kitchen pictures"]["text"].startswith("VLMFail-Indoor-v0 at ")
+    texts = " ".join(check["text"] for check in data["checks"])
+    for package in ("optuna", "ribs", "wandb", "tensorboard"):
+        assert package in texts
     assert names["OPENAI_API_KEY"] == {
         "name": "OPENAI_API_KEY", "fine": False, "text": "not set", "needed": False,
     }  # fmt: skip

@@ -142,3 +142,24 @@ def test_a_price_of_an_unknown_day_is_told_so(cli, monkeypatch):
     monkeypatch.delenv("VLMFAIL_PRICES", raising=False)
     done = cli("estimate", TOY, "--model", "openai:gpt-4o", "--budget", "10", "--json")
     assert "None" not in json.loads(done.out)["price"]
+
+
+def test_no_more_trials_are_estimated_than_there_are_pictures(cli, tmp_path):
+    from vlmfail.testing.picture_provider import noise_png
+
+    for name, number in {"wet_floor": 3, "knife_edge": 2}.items():
+        (tmp_path / "mine" / name).mkdir(parents=True)
+        for i in range(number):
+            (tmp_path / "mine" / name / f"{i}.png").write_bytes(noise_png(f"{name} {i}"))
+    words = ("estimate", "VLMFail-Indoor-v0", "--renderer", "folder:mine")
+    data = json.loads(cli(*words, "--budget", "40", "--json").out)
+    assert (data["budget"], data["trials"]) == (40, 5)
+    assert json.loads(cli(*words, "--budget", "4", "--json").out)["trials"] == 4
+    shown = cli(*words, "--budget", "40").out
+    assert "5 of 40: there are no more pictures" in shown
+
+
+def test_time_is_told_where_it_was_measured_and_else_how(cli):
+    assert "unknown; --calls 5 measures it" in cli("estimate", TOY, "--budget", "10").out
+    measured = cli("estimate", TOY, "--budget", "10", "--calls", "2").out
+    assert "s, drawing not counted" in measured

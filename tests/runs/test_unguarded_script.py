@@ -22,7 +22,7 @@ SEARCH = (
 def run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     (folder / "script.py").write_text(textwrap.dedent(text))
     words = [sys.executable, "script.py"]
-    return subprocess.run(  # noqa: S603
+    return subprocess.run(
         words, cwd=folder, capture_output=True, text=True, timeout=120, check=False
     )
 
