@@ -115,7 +115,7 @@ def test_boxes_that_share_scenes_share_their_trials(
     domain, model = make_domain(f"{HERE}:Discrete"), Still()
 
     def places(of: list[Any]) -> dict[str, list[Any]]:
-        monkeypatch.setattr(rerun, "failure_modes", lambda *_: of)
+        monkeypatch.setattr(rerun, "surest", lambda *_: of)
         return dict(fresh_places(rerun_modes(run, domain, model)))
 
     apart = [places(two[:1]), places(two)][-1]
