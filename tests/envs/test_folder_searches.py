@@ -11,6 +11,7 @@ import pytest
 
 from vlmfail import resume, search
 from vlmfail.agents import SearchAgent
+from vlmfail.analysis import suspicions
 from vlmfail.analysis.estimate import estimate_run
 from vlmfail.analysis.fresh import rerun_indices
 from vlmfail.analysis.summary import summarise
@@ -118,7 +119,7 @@ def test_another_seed_deals_otherwise_and_the_same_alike():
 
 def test_fresh_trials_are_unseen_pictures_and_none_is_used_again():
     found = run().confirm(trials=20)
-    fresh = {mode.key: mode for mode in found.failure_modes}
+    fresh = {mode.key: mode for mode in [*found.failure_modes, *suspicions(found)]}
     wet = fresh["wet_floor"]
     assert wet.fresh.n == 12 - 5
     assert wet.confirmed is True
