@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+import textwrap
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +19,11 @@ INTERRUPTED = 130
 def bench(
     ctx: typer.Context,
     file: Annotated[
-        Path | None, typer.Argument(help="YAML file that describes the bench; options override it.")
+        Path | None,
+        typer.Argument(
+            metavar="[FILE|preset:NAME]",
+            help="YAML file that describes the bench, or one of the package's; options override.",
+        ),
     ] = None,
     env: Annotated[
         list[str] | None,
@@ -69,6 +75,9 @@ def bench(
     threshold: Annotated[
         float | None, typer.Option(help="Failure rate from which a candidate is a failure mode.")
     ] = None,
+    thresholds: Annotated[
+        list[str] | None, typer.Option(help="Also tell PFM by these rates: 0.4,0.6,0.8.")
+    ] = None,
     renderer: Annotated[str | None, typer.Option(help="Renderer of the scenes.")] = None,
     processes: Annotated[int | None, typer.Option(help="Runs at once [default: 1].")] = None,
     concurrency: Annotated[int | None, typer.Option(help="Requests of a run in flight.")] = None,
@@ -90,9 +99,14 @@ def bench(
     report_only: Annotated[
         bool, typer.Option("--report-only", help="Run nothing: tables of what is there.")
     ] = False,
+    list_presets: Annotated[
+        bool, typer.Option("--list-presets", help="Say which benches the package has, and end.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run searchers side by side: the same budget, the same seeds, tables and a page of all."""
+    if list_presets:
+        return _list_presets(as_json)
     given: dict[str, Any] = {
         "envs": _split(env),
         "searchers": _split(searchers),
@@ -109,6 +123,7 @@ def bench(
         "statistic": statistic,
         "batch": batch,
         "threshold": threshold,
+        "thresholds": _split(thresholds),
         "renderer": renderer,
         "processes": processes,
         "concurrency": concurrency,
@@ -141,6 +156,25 @@ def bench(
     return 0 if result.complete else FAULT
 
 
+def _list_presets(as_json: bool) -> int:
+    """Print the package's benches: what each makes, and how it is run."""
+    from ..benchmarks.bench.presets import PREFIX, presets
+
+    found = presets()
+    if as_json:
+        rows = [{"name": p.name, "about": p.about, "path": str(p.path)} for p in found]
+        emit({"presets": rows})
+        return 0
+    console = wide_console()
+    for one in found:
+        say(f"{PREFIX}{one.name}")
+        for line in textwrap.wrap(one.about, min(console.width, 100) - 4):
+            say(f"    {line}")
+    folder = found[0].path.parent
+    say(f"\nRun one: vlmfail bench {PREFIX}{found[0].name}. Files to copy and change: {folder}")
+    return 0
+
+
 def _split(items: list[str] | None) -> list[str] | None:
     """Return the parts of options that may be repeated and may name several things each."""
     if items is None:
@@ -154,11 +188,19 @@ def _settings(items: list[str] | None) -> dict[str, Any] | None:
         return None
     found = pairs("--set", items)
     return {
-        key: [part.strip() for part in value.split(",") if part.strip()]
+        key: [_plain(part.strip()) for part in value.split(",") if part.strip()]
         if isinstance(value, str) and "," in value and not key.endswith("seed")
         else value
         for key, value in found.items()
     }
+
+
+def _plain(text: str) -> Any:
+    """Return a number, or true or false, where text is one: as an option's single value is."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _show(result: Any, out: Path) -> None:

@@ -10,11 +10,21 @@ import numpy as np
 from ..core import UsageError
 
 
-def whole(name: str, value: object, low: int) -> int:
-    """Return `value` as an int of at least `low`, or raise `UsageError`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-        raise UsageError(f"{name}: expected a whole number of at least {low}, got {value!r}")
+def whole(name: str, value: object, low: int, high: int | None = None) -> int:
+    """Return `value` as an int in [low, high], or raise `UsageError`."""
+    expected = f"of at least {low}" if high is None else f"from {low} to {high}"
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise UsageError(f"{name}: expected a whole number {expected}, got {value!r}")
+    if value < low or (high is not None and value > high):
+        raise UsageError(f"{name}: expected a whole number {expected}, got {value!r}")
     return int(value)
+
+
+def flag(name: str, value: object) -> bool:
+    """Return `value` when it is True or False, or raise `UsageError`."""
+    if not isinstance(value, bool):
+        raise UsageError(f"{name}: expected true or false, got {value!r}")
+    return value
 
 
 def real(name: str, value: object, low: float, high: float = math.inf) -> float:

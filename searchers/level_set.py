@@ -35,14 +35,15 @@ class Observed:
         process: The surrogate.
     """
 
-    def __init__(self, space: Any, most: int) -> None:
+    def __init__(self, space: Any, most: int, order: int = 3) -> None:
         """Know nothing.
 
         Args:
             space: The candidates.
             most: Sets that the surrogate is fitted to at most; of more, random ones.
+            order: Most concepts that have an effect together in it.
         """
-        self.process = InteractionGP(mean=PRIOR_LOG_ODDS)
+        self.process = InteractionGP(mean=PRIOR_LOG_ODDS, order=order)
         self._space = space
         self._most = most
         self._counts: dict[Set, tuple[int, int]] = {}
@@ -116,13 +117,24 @@ class LevelSetSearch(SearchAgent[Set]):
     #: Sets with the highest rates whose neighbours join the pool.
     centres = 10
 
-    def __init__(self, *, shortlist: int = 1000, pool: int = 3000, most: int = 1000) -> None:
+    def __init__(
+        self,
+        *,
+        shortlist: int = 1000,
+        pool: int = 3000,
+        most: int = 1000,
+        order: int = 3,
+        pooled: bool = False,
+    ) -> None:
         """Set the knobs.
 
         Args:
             shortlist: Sets with the highest mean among which the most likely are found.
             pool: Random sets in the pool, where a pool is needed.
             most: Sets that the surrogate is fitted to at most.
+            order: Most concepts that have an effect together in the surrogate: 1 knows no pairs,
+                2 no triples, 3 both.
+            pooled: Look in the pool even where all sets can be enumerated.
 
         Raises:
             UsageError: When a knob is out of range.
@@ -130,12 +142,14 @@ class LevelSetSearch(SearchAgent[Set]):
         self.shortlist = _knobs.whole("shortlist", shortlist, 1)
         self.pool = _knobs.whole("pool", pool, 1)
         self.most = _knobs.whole("most", most, 1)
+        self.order = _knobs.whole("order", order, 1, 3)
+        self.pooled = _knobs.flag("pooled", pooled)
 
     def setup(self) -> None:
         """Start with an empty surrogate."""
         space = require_sets(self.space, self.name)
-        self._left = shortlist_of(space, self.pool)
-        self._observed = Observed(space, self.most)
+        self._left = shortlist_of(space, self.pool, pooled=self.pooled)
+        self._observed = Observed(space, self.most, self.order)
         self._waiting: dict[Set, None] = {}
 
     def ask(self, n: int) -> Sequence[Set | tuple[Set, int]]:
@@ -165,6 +179,8 @@ class LevelSetSearch(SearchAgent[Set]):
             "shortlist": self.shortlist,
             "pool": self.pool,
             "most": self.most,
+            "order": self.order,
+            "pooled": self.pooled,
         }
 
     def _likeliest(self, n: int) -> list[Set]:

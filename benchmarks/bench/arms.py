@@ -98,6 +98,8 @@ class Bench:
         cache: Folder of kept pictures; None = none is kept beside the runs'.
         cache_gib: Its largest size, GiB.
         name: The bench's name, by which loggers group its runs.
+        about: What it is for, in a sentence or two, shown above its tables.
+        thresholds: Failure rates by which PFM is told beside τ; no search knows them.
     """
 
     out: Path
@@ -120,6 +122,8 @@ class Bench:
     cache: Path | None = None
     cache_gib: float = 10.0
     name: str = "bench"
+    about: str = ""
+    thresholds: tuple[float, ...] = ()
 
     @property
     def full(self) -> int:

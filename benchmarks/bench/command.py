@@ -21,6 +21,7 @@ from .figures import RunFigures, read_run
 from .plan import check, keep_asked, next_task, state_of
 from .tables import Table, comparison_tables, cost_table, document, figure_tables, notes
 from .text import markdown
+from .thresholds import threshold_tables
 from .work import work
 
 RUNS_A_PROCESS = 20
@@ -124,11 +125,12 @@ def _read(bench: Bench) -> tuple[list[RunFigures], int]:
 def _result(
     bench: Bench, arms: list[Arm], command: str, failed: Mapping[Task, str], unfinished: int
 ) -> Result:
-    found, compared = figure_tables(bench, arms), comparison_tables(bench, arms)
+    found = [*figure_tables(bench, arms), *threshold_tables(bench, arms)]
+    compared = comparison_tables(bench, arms)
     tables = [*found, *compared]
     if arms:
         tables.append(cost_table(arms))
-    lines = notes(bench, arms)
+    lines = [bench.about] * bool(bench.about) + notes(bench, arms)
     if unfinished:
         lines.append(f"{unfinished} runs are not over and in no table.")
     lines += [f"{task} failed: {why}" for task, why in failed.items()]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...analysis.metrics import compute_metrics, constant_answer, cumulative_failures
+from ...analysis.metrics import compute_metrics, constant_answer, cumulative_failures, pfm
 from ...analysis.metrics import cumulative_modes as modes_by_call
 from ...analysis.summary import seconds, spent
 from ...analysis.vector_modes import is_vector_run
@@ -32,6 +32,7 @@ class RunFigures:
         spent: Requests, tokens and dollars.
         model_identity: What the run says of the model.
         notice: A warning about the run as a whole, or None.
+        pfm_at: PFM by the bench's further thresholds; None where it has no data.
     """
 
     task: Task
@@ -45,6 +46,7 @@ class RunFigures:
     spent: Mapping[str, Any] = field(default_factory=dict)
     model_identity: Mapping[str, Any] = field(default_factory=dict)
     notice: str | None = None
+    pfm_at: Mapping[float, float | None] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the run's figures as JSON values."""
@@ -58,6 +60,7 @@ class RunFigures:
             "seconds": dict(self.seconds),
             "spent": dict(self.spent),
             "notice": self.notice,
+            **({"pfm_at": {f"{t:g}": v for t, v in self.pfm_at.items()}} if self.pfm_at else {}),
         }
 
 
@@ -70,13 +73,13 @@ def read_run(bench: Bench, task: Task) -> RunFigures | None:
     run = RunData.open(bench.folder(task))
     try:
         check_settings(bench, task, run)
-        return figures_of(run, task) if run.status in DONE else None
+        return figures_of(run, task, bench.thresholds) if run.status in DONE else None
     finally:
         run.close()
 
 
-def figures_of(run: RunData, task: Task) -> RunFigures:
-    """Return the figures of a run."""
+def figures_of(run: RunData, task: Task, thresholds: Iterable[float] = ()) -> RunFigures:
+    """Return the figures of a run, PFM also by `thresholds`."""
     failures = cumulative_failures(run)
     counted = None if is_vector_run(run) else modes_by_call(run, run.threshold)
     return RunFigures(
@@ -91,6 +94,7 @@ def figures_of(run: RunData, task: Task) -> RunFigures:
         spent=spent(run),
         model_identity={k: v for k, v in run.config["model"].items() if k != "spec"},
         notice=constant_answer(run),
+        pfm_at={rate: pfm(run, rate) for rate in thresholds},
     )
 
 

@@ -15,6 +15,7 @@ from .arms import Bench, Task
 from .comparison import Arm, main_metric, metrics_of
 from .metrics import BY_KEY
 from .tables import LEVEL, Table, centre, comparison_tables, cost_table, figure_tables, notes
+from .thresholds import threshold_tables
 
 DASHES = {"--": "7 4", ":": "2 3", "-.": "7 3 2 3"}
 """Lines of a plot in the words of SVG."""
@@ -47,12 +48,18 @@ def page(
             "headline": headline(bench, arms),
             "facts": _facts(bench, arms, unfinished),
             "notices": [*_unfinished(unfinished, failed), *map(tamed, others)],
-            "lead": [tamed(lead), "The best of a column is marked."],
+            "lead": [
+                *([tamed(bench.about)] if bench.about else []),
+                tamed(lead),
+                "The best of a column is marked.",
+            ],
             "statistics": [
                 tamed(statistics),
                 f"Green is better, red worse where p (Holm) < {LEVEL:g}.",
             ],
-            "tables": [_table(one) for one in figure_tables(bench, arms)],
+            "tables": [
+                _table(one) for one in (*figure_tables(bench, arms), *threshold_tables(bench, arms))
+            ],
             "comparisons": [_table(one) for one in comparison_tables(bench, arms)],
             "cost": _table(cost_table(arms)),
             "meanings": [(m.title.removesuffix(" %"), m.meaning) for m in metrics_of(arms)],

@@ -17,16 +17,17 @@ from ..studies.comparison import Statistic
 from ..studies.folders import slug
 from .arms import Bench, SearcherArm
 from .env_arms import read_envs
+from .presets import preset_name, preset_path
 from .reading import read_file
 from .seeds import parse_seeds
-from .values import check_labels, folder, items, known_keys, text, texts
+from .values import check_labels, folder, items, known_keys, rates, sentence, text, texts
 
 CAPS = ("max_requests", "max_total_tokens", "max_dollars")
 
 KEYS = (
     "envs", "env_args", "searchers", "models", "seeds", "budget", "trials", "batch", "threshold",
     "renderer", "baseline", "confirm", "top", "fresh", "statistic", "log", "concurrency",
-    *CAPS, "cache", "cache_gib", "name", "out", "processes",
+    *CAPS, "cache", "cache_gib", "name", "out", "processes", "about", "thresholds",
 )  # fmt: skip
 
 OTHER_WORDS = {
@@ -46,14 +47,22 @@ def merged(file: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a bench's file, those that are given in place of its own.
 
     Args:
-        file: The file, if there is one; a bench without a folder goes into ``runs/bench-FILE``.
-        given: Values by key; what is None is not given.
+        file: The file, if there is one, or ``preset:NAME`` for one of the package's; a bench
+            without a folder goes into ``runs/bench-FILE``.
+        given: Values by key; what is None is not given. Options of envs replace those of the
+            same name alone.
     """
     values: dict[str, Any] = {}
     if file is not None:
+        preset = preset_name(file)
+        file = file if preset is None else preset_path(preset)
         values = known_keys("key", read_file(file), KEYS, OTHER_WORDS)
         values.setdefault("out", Path("runs") / f"bench-{slug(file.stem)}")
-    return {**values, **known_keys("key", given, KEYS, OTHER_WORDS)}
+    given = known_keys("key", given, KEYS, OTHER_WORDS)
+    shared, own = given.get("env_args"), values.get("env_args")
+    if isinstance(shared, Mapping) and isinstance(own, Mapping):
+        given["env_args"] = {**own, **shared}
+    return {**values, **given}
 
 
 def with_processes(values: Mapping[str, Any]) -> tuple[Bench, int]:
@@ -103,6 +112,8 @@ def make_bench(given: Mapping[str, Any]) -> Bench:
         cache=_cache(values.get("cache"), out),
         cache_gib=_cache_gib(values.get("cache_gib")),
         name=text("name", values.get("name") or out.absolute().name or "bench"),
+        about=sentence("about", values["about"]) if "about" in values else "",
+        thresholds=rates("thresholds", values.get("thresholds", ())),
     )
 
 

@@ -209,6 +209,8 @@ def document(
         "trials": bench.trials,
         "batch": bench.batch,
         "threshold": bench.threshold,
+        "thresholds": list(bench.thresholds),
+        "about": bench.about,
         "baseline": bench.baseline,
         "statistic": bench.statistic,
         "confirm": {"top": bench.top, "fresh": bench.fresh} if bench.confirm else None,
@@ -269,7 +271,11 @@ def centre(bench: Bench, metric: Metric, arm: Arm) -> float | None:
 
 
 def _cell(bench: Bench, metric: Metric, arm: Arm) -> str:
-    value = arm.spread(metric.key)
+    return spread_cell(bench, metric, arm.spread(metric.key), len(arm.runs))
+
+
+def spread_cell(bench: Bench, metric: Metric, value: Spread | None, runs: int) -> str:
+    """Return a figure over `runs` runs as it is written in a table."""
     if value is None:
         return EMPTY
     scale, digits = metric.scale, metric.digits
@@ -280,7 +286,7 @@ def _cell(bench: Bench, metric: Metric, arm: Arm) -> str:
         text = f"{scale * value.mean:.{digits}f}"
         text += "" if value.sd is None else f" ± {scale * value.sd:.{digits}f}"
     # Runs without data (Div below two modes, say) are not in the mean.
-    return text if value.n == len(arm.runs) else f"{text} (n = {value.n})"
+    return text if value.n == runs else f"{text} (n = {value.n})"
 
 
 def _best(bench: Bench, metric: Metric, arms: Sequence[Arm]) -> list[int]:

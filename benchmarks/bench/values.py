@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from .arms import part
 
 LONGEST_LABEL = 200
 """Characters of a label."""
+
+LONGEST_SENTENCE = 2000
+"""Characters of what is said of a bench."""
 
 
 def known_keys(
@@ -78,6 +82,42 @@ def text(name: str, value: Any) -> str:
     if tamed(value) != " ".join(value.split()):
         raise UsageError(f"{name}: {value!r} holds what no name can hold")
     return value.strip()
+
+
+def sentence(name: str, value: Any) -> str:
+    """Return what somebody says in a few lines, as one.
+
+    Raises:
+        UsageError: It is no text, or a long one.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise UsageError(f"{name}: expected a text, got {tamed(repr(value), 80)}")
+    if len(value) > LONGEST_SENTENCE:
+        raise UsageError(f"{name}: it has more than {LONGEST_SENTENCE} characters")
+    return tamed(value)
+
+
+def rates(name: str, value: Any) -> tuple[float, ...]:
+    """Return failure rates above 0 and at most 1, lowest first, from a list or a text with commas.
+
+    Raises:
+        UsageError: One is something else, or there twice.
+    """
+    listed = [value] if isinstance(value, (int, float)) else items(name, value)
+    found = []
+    for item in listed:
+        try:
+            rate = float(item)
+        except (TypeError, ValueError):
+            rate = math.nan
+        if isinstance(item, bool) or not 0.0 < rate <= 1.0:
+            raise UsageError(
+                f"{name}: expected rates above 0 and at most 1, got {tamed(repr(item), 80)}"
+            )
+        if rate in found:
+            raise UsageError(f"{name}: {rate:g} is named twice")
+        found.append(rate)
+    return tuple(sorted(found))
 
 
 def check_labels(name: str, labels: Sequence[str], how: str) -> None:

@@ -46,6 +46,9 @@ STEPS = {
 """Values among which the evidence chooses, one variance after the other (ours)."""
 
 
+ORDERS = ("single", "pair", "triple")
+
+
 class InteractionGP:
     """Bernoulli regression on sets, Laplace's approximation (Rasmussen & Williams 2006, ch. 3).
 
@@ -58,14 +61,20 @@ class InteractionGP:
         variances: Of the prior; `choose` sets those that the evidence prefers.
     """
 
-    def __init__(self, variances: Variances | None = None, *, mean: float = 0.0) -> None:
+    def __init__(
+        self, variances: Variances | None = None, *, mean: float = 0.0, order: int = 3
+    ) -> None:
         """Start without observations.
 
         Args:
             variances: Of the prior.
             mean: Of the bias, log-odds.
+            order: Most concepts that have an effect together: 1, 2 or 3.
         """
         self.variances = variances or Variances()
+        absent = ORDERS[order:]
+        self.variances = replace(self.variances, **dict.fromkeys(absent, 0.0))
+        self._steps = {name: values for name, values in STEPS.items() if name not in absent}
         self._mean = mean
         self._sets: Array = np.zeros((0, 0))
         self._shared: Array = np.zeros((0, 0))
@@ -110,7 +119,7 @@ class InteractionGP:
     def choose(self) -> None:
         """Set the variances that the evidence prefers, one step up or down each, and fit."""
         best = self.fit()
-        for name, values in STEPS.items():
+        for name, values in self._steps.items():
             here = min(
                 range(len(values)), key=lambda i: abs(values[i] - getattr(self.variances, name))
             )

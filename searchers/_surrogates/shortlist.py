@@ -171,7 +171,13 @@ class SampledShortlist:
         )
 
 
-def shortlist_of(space: SetSpace, pool: int) -> Shortlist:
-    """Return the shortlist of a space; `pool` is its size where sets cannot be enumerated."""
-    table = SetTable.of(space)
+def shortlist_of(space: SetSpace, pool: int, *, pooled: bool = False) -> Shortlist:
+    """Return the shortlist of a space.
+
+    Args:
+        space: The candidates.
+        pool: Size of the pool where sets cannot be enumerated.
+        pooled: Take the pool even where they can.
+    """
+    table = None if pooled else SetTable.of(space)
     return SampledShortlist(space, pool) if table is None else EnumeratedShortlist(table)

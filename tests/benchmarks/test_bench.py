@@ -282,6 +282,25 @@ def test_differences_are_to_the_baseline_and_corrected_over_a_table(tmp_path: Pa
     assert "mfr" not in gpts.to_json()
 
 
+def test_pfm_is_told_by_other_thresholds_from_the_same_runs(
+    tmp_path: Path, here: None, no_plots: None
+) -> None:
+    adaptive = {"name": "level-set-adaptive", "label": "adaptive"}
+    bench = made(tmp_path, searchers=["random", adaptive], seeds=2, thresholds=[1, 0.2])
+    result = run_bench(bench, console=quiet())
+    (table,) = [one for one in result.tables if "by threshold" in one.title]
+    assert table.head == ("searcher", "τ = 0.2", "τ = 1")
+    assert [row[0] for row in table.rows] == ["random", "adaptive"]
+    assert table.rows[1][1:] == ("–", "–")
+    runs = result.document["arms"][0]["runs"]
+    for run in runs:
+        assert run["pfm_at"]["0.2"] >= run["metrics"]["pfm"] >= run["pfm_at"]["1"]
+    assert any(run["pfm_at"]["0.2"] > run["pfm_at"]["1"] for run in runs)
+    assert "PFM % by threshold" in (tmp_path / "bench.html").read_text()
+    without = run_bench(replace(bench, thresholds=()), report_only=True)
+    assert not [one for one in without.tables if "by threshold" in one.title]
+
+
 def test_medians_may_stand_for_runs(tmp_path: Path) -> None:
     values = {0: 1.0, 1: 2.0, 2: 30.0}
     one = against(values, dict.fromkeys(values, 1.0), "median")

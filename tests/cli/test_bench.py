@@ -75,6 +75,26 @@ def test_a_file_makes_a_bench_and_options_override_it(cli, tmp_path):
     assert config["searcher"]["args"] == {"width": 2}
 
 
+def test_a_preset_is_run_like_a_file(cli, tmp_path):
+    words = ("bench", "preset:revelio-trials", *ENV, "--budget", "20", "--seeds", "1")
+    shown = cli(*words, "--thresholds", "0.4,0.8", "--set", "trials=2,4", "--json")
+    assert shown.code == 0
+    assert {env["args"]["trials"] for env in shown.json["envs"]} == {2, 4}
+    assert shown.json["about"].startswith("Revelio Tables 8 and 9")
+    assert (tmp_path / "runs" / "bench-revelio-trials" / "bench.html").is_file()
+    assert "Revelio Tables 8 and 9" in cli(*words, "--set", "trials=2,4", "--report-only").out
+
+
+def test_presets_are_listed(cli):
+    shown = cli("bench", "--list-presets", "--json")
+    assert shown.code == 0
+    assert {"name", "about", "path"} == set(shown.json["presets"][0])
+    assert all(Path(row["path"]).is_file() for row in shown.json["presets"])
+    text = cli("bench", "--list-presets").out
+    assert "preset:revelio-kernel" in text
+    assert "vlmfail bench preset:" in text
+
+
 def test_what_is_not_over_is_a_fault(cli, monkeypatch):
     monkeypatch.setattr(command, "do_all", lambda *_, **__: {})
     shown = cli("bench", *ENV, "--searchers", "random", "--budget", "20", "--json")
@@ -105,6 +125,8 @@ def test_an_interrupted_bench_says_how_it_goes_on(cli, monkeypatch):
         ((*ENV, "-s", "random", "--processes", "0"), "processes: expected a whole number"),
         ((*ENV, "-s", "random", "--report-only"), "holds no run of this bench"),
         (("none.yaml",), "none.yaml cannot be read"),
+        (("preset:revelio-kernle",), "did you mean revelio-kernel"),
+        ((*ENV, "-s", "random", "--thresholds", "0.4,2"), "thresholds: expected rates"),
         (("list.yaml",), "holds a list: a bench is a mapping"),
     ],
 )

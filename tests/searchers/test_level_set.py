@@ -197,11 +197,38 @@ def test_knobs_and_foreign_evaluations(street: ConceptSetSpace, name: str) -> No
         with pytest.raises(UsageError, match=knob):
             make_searcher(name, **{knob: 0})
     agent = make_searcher(name, shortlist=7)
-    assert agent.config() == {"shortlist": 7, "pool": 3000, "most": 1000}
+    assert agent.config() == {
+        "shortlist": 7, "pool": 3000, "most": 1000, "order": 3, "pooled": False,
+    }  # fmt: skip
+    for knob, wrong in (("order", 4), ("pooled", 1)):
+        with pytest.raises(UsageError, match=knob):
+            make_searcher(name, **{knob: wrong})
     agent.bind(street, seed=0, trials=5, budget=100)
     foreign = SimulatedTrials(street, lambda _: 0.5)(frozenset({"child"}), 5)
     with pytest.raises(AgentError, match="did not just propose"):
         agent.tell([foreign])
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_a_surrogate_knows_no_effect_of_more_than_its_order(
+    street: ConceptSetSpace, order: int
+) -> None:
+    agent = make_searcher("level-set", order=order)
+    pair = {"child", "far"}
+    evaluate = SimulatedTrials(street, lambda one: 0.95 if pair <= one else 0.05, seed=0)
+    Drive(agent, street, evaluate, budget=400)
+    process = agent._observed.process
+    _, singles, pairs, triples = process.terms()
+    assert singles.any()
+    assert pairs.any() == (order > 1)
+    assert process.variances.triple == 0.0 or order == 3
+    assert not triples.size or order == 3
+
+
+def test_a_pool_may_be_asked_for_where_all_sets_are_known(street: ConceptSetSpace) -> None:
+    agent = make_searcher("level-set", pooled=True, pool=50)
+    Drive(agent, street, SimulatedTrials(street, lambda _: 0.3, seed=0), budget=100)
+    assert isinstance(agent._left, SampledShortlist)
 
 
 def test_shortlists_agree_and_bans_hold(small: ConceptSetSpace) -> None:
