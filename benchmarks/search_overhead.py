@@ -1,6 +1,7 @@
 """What searching costs beside rendering and the model, per evaluated candidate.
 
     python -m vlmfail.benchmarks.search_overhead [--sets 200] [--seeds 3] [--json]
+    python -m vlmfail.benchmarks.search_overhead --space factors
 
 Two figures a searcher, on the driving space: the searcher alone (`bind`, `ask`, `tell` on an
 instant simulated model), and the whole search as a user runs it (`vlmfail.search` into a run
@@ -13,19 +14,20 @@ batch.
 Searchers over scene vectors are measured on a space of the pick-up domain's shape, one scene a
 batch, so that the surrogate is refitted for every scene: the searcher alone over the whole search,
 and its last tenth, where the surrogate is largest, in CPU time.
+
+With ``--space factors`` every searcher is measured over 46 656 candidates instead, an iteration at
+a time: see `factor_overhead`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -41,45 +43,15 @@ from ..searchers import make_searcher, searcher_names
 from ..searchers._kinds import KINDS
 from ..testing.simulated import AdditiveRates, Drive, SimulatedTrials
 from ..testing.toy import ToyDomain
+from .factor_overhead import measure_factors, print_factors
+from .overhead_table import Overhead, machine, print_table
 
 #: Milliseconds a set that the built-in searchers of concept sets are to stay below.
 TARGET_MS = 5.0
 #: Milliseconds a scene that those of scene vectors are to stay below at 200 scenes, refit included.
 VECTOR_TARGET_MS = 60.0
+OF = "Search overhead per evaluated"
 REFERENCE = "scikit-learn, one refit + predict"
-
-
-@dataclass(frozen=True, slots=True)
-class Overhead:
-    """Time per evaluated set over several seeds, ms.
-
-    Attributes:
-        method: Searcher, or the reference.
-        sets: Evaluated sets a seed.
-        seeds: Number of seeds.
-        median: Median over seeds of the mean time per set.
-        mean: Mean over seeds.
-        max: Slowest seed.
-    """
-
-    method: str
-    sets: int
-    seeds: int
-    median: float
-    mean: float
-    max: float
-
-    @classmethod
-    def of(cls, method: str, sets: int, per_set_ms: Sequence[float]) -> Overhead:
-        """Summarise one figure a seed."""
-        return cls(
-            method,
-            sets,
-            len(per_set_ms),
-            float(np.median(per_set_ms)),
-            float(np.mean(per_set_ms)),
-            float(np.max(per_set_ms)),
-        )
 
 
 def fresh_space() -> ConceptSetSpace:
@@ -253,44 +225,33 @@ def measure(
     return rows
 
 
-def print_table(rows: Sequence[Overhead], title: str, target: float) -> None:
-    """Print the figures as a table."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(
-        title=f"Search overhead per evaluated {title}",
-        caption=f"{_machine()}; target ≤ {target:g} ms",
-    )
-    table.add_column("method")
-    for column in ("evaluated", "seeds", "median ms", "mean ms", "max ms"):
-        table.add_column(column, justify="right")
-    for row in rows:
-        table.add_row(
-            row.method,
-            str(row.sets),
-            str(row.seeds),
-            *(f"{value:.2f}" for value in (row.median, row.mean, row.max)),
-        )
-    Console().print(table)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; see the module's text."""
     parser = argparse.ArgumentParser(prog="search_overhead", description=__doc__)
     parser.add_argument("--sets", type=int, default=200, help="evaluated candidates a search")
     parser.add_argument("--seeds", type=int, default=3, help="searches a searcher")
     parser.add_argument("--batch", type=int, default=8, help="the n of ask(n), concept sets")
-    parser.add_argument("--searchers", nargs="+", choices=searcher_names(), default=["gpts"])
+    parser.add_argument(
+        "--searchers", nargs="+", choices=searcher_names(), help="default: gpts; of factors, all"
+    )
+    parser.add_argument(
+        "--space",
+        choices=("own", "factors"),
+        default="own",
+        help="driving and pick-up, or 46 656 candidates: six factors of six levels",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     args = parser.parse_args(argv)
-    vectors = [name for name in args.searchers if name not in KINDS["concept_set"][1]]
-    sets = [name for name in args.searchers if name not in vectors]
+    if args.space == "factors":
+        return _factors(args)
+    names = args.searchers or ["gpts"]
+    vectors = [name for name in names if name not in KINDS["concept_set"][1]]
+    sets = [name for name in names if name not in vectors]
     rows = measure(sets, args.sets, args.seeds, args.batch) if sets else []
     vector_rows = measure_vectors(vectors, args.sets, args.seeds)
     if args.json:
         document: dict[str, Any] = {
-            "machine": _machine(),
+            "machine": machine(),
             "batch": args.batch,
             "target_ms": TARGET_MS,
             "milliseconds_per_set": [asdict(row) for row in rows],
@@ -300,15 +261,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(json.dumps(document, allow_nan=False))
         return 0
     if rows:
-        print_table(rows, f"set, driving space, m = 5, batch {args.batch}", TARGET_MS)
+        title = f"{OF} set, driving space, m = 5, batch {args.batch}"
+        print_table(rows, title, TARGET_MS)
     if vector_rows:
-        print_table(vector_rows, "scene, 5 dimensions, batch 1", VECTOR_TARGET_MS)
+        print_table(vector_rows, f"{OF} scene, 5 dimensions, batch 1", VECTOR_TARGET_MS)
     return 0
 
 
-def _machine() -> str:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{platform.machine()}, {cores} cores, Python {platform.python_version()}"
+def _factors(args: argparse.Namespace) -> int:
+    """Measure and print the searchers over 46 656 candidates."""
+    names = args.searchers or ()
+    rows = measure_factors(names, args.sets, args.seeds)
+    if args.json:
+        document = {
+            "machine": machine(),
+            "target_ms": VECTOR_TARGET_MS,
+            "milliseconds_per_iteration": [asdict(row) for row in rows],
+        }
+        print(json.dumps(document, allow_nan=False))
+        return 0
+    print_factors(rows, VECTOR_TARGET_MS)
+    return 0
 
 
 if __name__ == "__main__":
