@@ -62,6 +62,9 @@ def merged(file: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
     shared, own = given.get("env_args"), values.get("env_args")
     if isinstance(shared, Mapping) and isinstance(own, Mapping):
         given["env_args"] = {**own, **shared}
+    if isinstance(values.get("confirm"), Mapping):
+        nested = {name: given[name] for name in ("top", "fresh") if name in given}
+        values["confirm"] = {**values["confirm"], **nested}
     return {**values, **given}
 
 

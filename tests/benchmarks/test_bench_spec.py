@@ -171,6 +171,12 @@ def test_options_override_a_file(tmp_path: Path) -> None:
     assert bench.budget == 50
     assert bench.out == Path("runs/bench-my-bench")
     assert make_bench(merged(file, {"out": tmp_path})).out == tmp_path
+    with file.open("a") as more:
+        more.write("confirm: {top: 3, fresh: 4}\nenv_args: {max_size: 2}\n")
+    bench = make_bench(merged(file, {"top": 2}))
+    assert (bench.confirm, bench.top, bench.fresh) == (True, 2, 4)
+    assert not make_bench(merged(file, {"confirm": False})).confirm
+    assert make_bench(merged(file, {"env_args": {"max_size": 3}})).envs[0].args == {"max_size": 3}
 
 
 @pytest.mark.parametrize(
