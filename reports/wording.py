@@ -153,16 +153,17 @@ def _finding(run: RunData, modes: Sequence[FailureMode]) -> str:
     suspected = suspicions(run)
     least = plural(least_trials(run), "trial")
     if not modes:
-        none = "none" if sets > 1 else "the only one"
-        among = f"{none} of {plural(sets, 'evaluated candidate')}"
+        held = f"none of {sets} evaluated candidates failed"
+        if sets == 1:
+            held = "the only evaluated candidate did not fail"
         if suspected:
             verb = "is a suspicion" if len(suspected) == 1 else "are suspicions"
             return (
-                f"No failure mode yet: {among} failed in {tau} of {least} or more. "
+                f"No failure mode yet: {held} in {tau} of {least} or more. "
                 f"{len(suspected)} {verb}, which failed as often in fewer trials. "
                 f"{_not_safe(run)}"
             )
-        return f"No failure mode: {among} failed in {tau} of its trials or more. {_not_safe(run)}"
+        return f"No failure mode: {held} in {tau} of its trials or more. {_not_safe(run)}"
     found = (
         f"{plural(len(modes), 'failure mode')} in {plural(sets, 'evaluated candidate')}: "
         f"combinations that fail in {tau} of the trials or more."

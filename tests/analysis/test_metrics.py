@@ -109,6 +109,15 @@ def test_only_suspicions_are_no_failure_mode_yet(tmp_path):
     assert "1 is a suspicion" in said
 
 
+def test_the_only_candidate_passed_and_is_not_said_to_have_failed(tmp_path):
+    run = make_run(tmp_path / "run", [(["a"], "ppppp")])
+    said = headline(run, failure_modes(run))
+    assert "the only evaluated candidate did not fail in 60 % of its trials or more" in said
+    run = make_run(tmp_path / "few", [(["a"], "f")], config=ADAPTIVE)
+    said = headline(run, failure_modes(run))
+    assert "the only evaluated candidate did not fail in 60 % of 3 trials or more" in said
+
+
 @pytest.mark.parametrize("m", [1, 2])
 def test_searches_of_one_or_two_trials_a_set_have_modes(tmp_path, m):
     run = make_run(tmp_path / "run", [(["a"], "f" * m), (["b"], "p" * m)], config={"trials": m})
