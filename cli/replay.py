@@ -130,7 +130,7 @@ def _print_list(rows: list[dict[str, Any]], named: bool) -> None:
     table.add_column("trial", justify="right", no_wrap=True)
     columns = ("candidate", "outcome", "answered", "right", "reason", "reply")
     for name in columns if named else columns[1:]:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=name == "candidate")
     for row in rows:
         cells = [
             row["key"],

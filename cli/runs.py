@@ -30,7 +30,10 @@ def runs(
     elif rows:
         _print(rows)
     else:
-        say(f"no runs in {folder}: vlmfail search makes one")
+        say(
+            f"no runs in {folder}: name the folder that holds them (vlmfail runs results), "
+            "or make one with vlmfail search"
+        )
     return 0
 
 
