@@ -142,7 +142,8 @@ class Run(RunData):
         Returns:
             The run read anew; this one is closed.
         """
-        from .analysis.rerun import check_same_system, rerun_modes
+        from .analysis.fresh_trials import check_same_system
+        from .analysis.rerun import rerun_modes
 
         domain = domain_of(self) if domain is None else domain
         spec = self.config["model"]["spec"] if model is None else model

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..core import Tally, TrialRecord
 from ..runs.run import RunData
-from .fresh import rerun_indices
+from .fresh import outside_search
 from .vector_modes import fresh_places
 
 
@@ -19,7 +19,7 @@ class NumberedTrial:
         number: Its number in log order, from 1 (`RunData.places`).
         record: The trial.
         failed: Whether it counts as a failure.
-        fresh: Whether it is one of a re-run, outside the search.
+        fresh: Whether it is one of a re-run or an audit, outside the search.
     """
 
     number: int
@@ -40,7 +40,7 @@ def numbered_trials(run: RunData, key: str | None = None) -> Iterator[NumberedTr
         run: The run.
         key: Those of one candidate only.
     """
-    fresh = {(name, index) for name, indices in rerun_indices(run).items() for index in indices}
+    fresh = outside_search(run)
     fresh.update(place for places in fresh_places(run).values() for place in places)
     searched = {(e.key, trial.index) for e in run.evaluations for trial in e.new.trials}
     rule = Tally((), run.count_as_fail)
@@ -52,7 +52,7 @@ def numbered_trials(run: RunData, key: str | None = None) -> Iterator[NumberedTr
 
 
 def failing_trials(run: RunData, key: str | None = None) -> list[NumberedTrial]:
-    """Return the failing trials in the order of their numbers, those of a re-run included.
+    """Return the failing trials in the order of their numbers, those of a re-run or an audit included.
 
     Args:
         run: The run.

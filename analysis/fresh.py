@@ -12,6 +12,9 @@ from ..runs.run import RunData
 RERUN_META = "rerun"
 """Name of the store's state value that lists the re-run trials: key → trial indices."""
 
+AUDIT_TRIALS_META = "audit_trials"
+"""Name of the one that lists the trials of an audit, likewise."""
+
 
 def least_trials(run: RunData) -> int:
     """Return the passes and failures from which a failing candidate is a failure mode.
@@ -21,12 +24,27 @@ def least_trials(run: RunData) -> int:
     return min(LEAST_TRIALS, max(1, run.trials))
 
 
-def rerun_indices(run: RunData) -> dict[str, tuple[int, ...]]:
-    """Return the trial indices of every candidate that were re-run outside the budget."""
-    text = run.store.meta(RERUN_META)
+def listed_indices(run: RunData, meta: str) -> dict[str, tuple[int, ...]]:
+    """Return the trial indices of every candidate that a state value lists."""
+    text = run.store.meta(meta)
     if not text:
         return {}
     return {str(key): tuple(int(i) for i in indices) for key, indices in json.loads(text).items()}
+
+
+def rerun_indices(run: RunData) -> dict[str, tuple[int, ...]]:
+    """Return the trial indices of every candidate that were re-run outside the budget."""
+    return listed_indices(run, RERUN_META)
+
+
+def outside_search(run: RunData) -> set[tuple[str, int]]:
+    """Return key and index of the trials of re-run and audit, outside the search."""
+    return {
+        (key, index)
+        for meta in (RERUN_META, AUDIT_TRIALS_META)
+        for key, indices in listed_indices(run, meta).items()
+        for index in indices
+    }
 
 
 def rerun_tallies(run: RunData) -> dict[str, Tally]:
@@ -35,13 +53,18 @@ def rerun_tallies(run: RunData) -> dict[str, Tally]:
     A trial that the search itself drew later on (after a resume) is the search's, not counted
     here.
     """
+    return listed_tallies(run, RERUN_META)
+
+
+def listed_tallies(run: RunData, meta: str) -> dict[str, Tally]:
+    """Return the trials that a state value lists, those of the search left out, by candidate."""
     searched = {
         (evaluation.key, trial.index)
         for evaluation in run.evaluations
         for trial in evaluation.new.trials
     }
     tallies = {}
-    for key, indices in rerun_indices(run).items():
+    for key, indices in listed_indices(run, meta).items():
         places = [(key, index) for index in indices]
         trials = [run.records[p].trial for p in places if p in run.records and p not in searched]
         tallies[key] = Tally(tuple(trials), run.count_as_fail)

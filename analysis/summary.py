@@ -6,7 +6,7 @@ from typing import Any
 
 from ..runs.run import RunData
 from ..runs.spending import total_saved, total_spent, unknown_cost, unrecorded
-from .fresh import rerun_indices
+from .fresh import outside_search
 from .metrics import compute_metrics, constant_answer, outcome_counts, short_of_pictures
 from .modes import failure_modes, suspicions
 from .repeats import find_repeats
@@ -55,7 +55,7 @@ def repeats(run: RunData) -> str | None:
 def unfinished(run: RunData) -> int:
     """Return the trials that an interrupted batch finished: kept, and counted once resumed."""
     told = {(e.key, trial.index) for e in run.evaluations for trial in e.new.trials}
-    told |= {(key, index) for key, indices in rerun_indices(run).items() for index in indices}
+    told |= outside_search(run)
     return sum(r.trial.outcome.charged for place, r in run.records.items() if place not in told)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import vlmfail
-from vlmfail.analysis.rerun import check_same_system
+from vlmfail.analysis.fresh_trials import check_same_system
 from vlmfail.core import EnvironmentFault, RunFolderError, VLMFailError
 from vlmfail.models.registry import make_model
 from vlmfail.runs.run import RunData
