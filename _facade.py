@@ -142,8 +142,59 @@ class Run(RunData):
         Returns:
             The run read anew; this one is closed.
         """
-        from .analysis.fresh_trials import check_same_system
         from .analysis.rerun import rerun_modes
+
+        work = functools.partial(rerun_modes, top=top, trials=trials)
+        return self._with_fresh_trials(work, model, domain, concurrency, progress)
+
+    @_told_keywords
+    def audit(
+        self,
+        *,
+        trials: int = 20,
+        removal_trials: int = 10,
+        model: Any = None,
+        domain: Any = None,
+        concurrency: int = 1,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Run:
+        """Try whether the reported modes are true and minimal, on fresh trials of their own.
+
+        Reported are the modes that the agent stands by, or of an agent that reports none the run's
+        confirmed ones. Afterwards `metrics` has ``modes_at_1k``, ``false_reports`` and
+        ``non_minimal_reports``; all else stays, and neither a budget nor those figures count the
+        trials. Nothing is asked twice. On a planted landscape the true rates are the audit, and no
+        trial is needed.
+
+        Args:
+            trials: Fresh trials a reported mode.
+            removal_trials: Fresh trials of a mode without one of its concepts.
+            model: The model, when the run was made with a model object rather than a name.
+            domain: The domain, when the run was made with an environment built by hand.
+            concurrency: Requests to the model in flight; changes speed only.
+            progress: Called with (trials done, trials in all at most).
+
+        Returns:
+            The run read anew; this one is closed, except on a landscape, where it is returned.
+        """
+        from .analysis.audit import audit_reports
+        from .analysis.planted import is_planted
+
+        if is_planted(self):
+            return self
+        work = functools.partial(audit_reports, trials=trials, removal_trials=removal_trials)
+        return self._with_fresh_trials(work, model, domain, concurrency, progress)
+
+    def _with_fresh_trials(
+        self,
+        work: Callable[..., RunData],
+        model: Any,
+        domain: Any,
+        concurrency: int,
+        progress: Callable[[int, int], None] | None,
+    ) -> Run:
+        """Let `work` ask the run's own model for fresh trials; return the run read anew."""
+        from .analysis.fresh_trials import check_same_system
 
         domain = domain_of(self) if domain is None else domain
         spec = self.config["model"]["spec"] if model is None else model
@@ -154,15 +205,7 @@ class Run(RunData):
         self.close()
         store = RunStore.open(self.path, write=True)
         try:
-            rerun_modes(
-                RunData(store),
-                domain,
-                made,
-                top=top,
-                trials=trials,
-                concurrency=concurrency,
-                progress=progress,
-            )
+            work(RunData(store), domain, made, concurrency=concurrency, progress=progress)
         except BaseException:
             store.close()
             raise

@@ -1,11 +1,14 @@
 """Metrics and statistics of a run: what failed, how sure that is.
 
 Start at `summarise`, which gives a run's metrics and failure modes; `compute_metrics` and
-`failure_modes` are its halves, `rerun_modes` tries the modes on fresh scenes.
+`failure_modes` are its halves, `rerun_modes` tries the modes on fresh scenes, `audit_reports`
+whether those that a run reports are true and minimal.
 """
 
 from __future__ import annotations
 
+from .audit import audit_reports
+from .audited import AuditedReport, AuditVerdict, audit_of
 from .metrics import (
     Share,
     compute_metrics,
@@ -19,8 +22,12 @@ from .rerun import rerun_modes
 from .summary import summarise
 
 __all__ = [
+    "AuditVerdict",
+    "AuditedReport",
     "FailureMode",
     "Share",
+    "audit_of",
+    "audit_reports",
     "concept_rates",
     "constant_answer",
     "cumulative_failures",

@@ -52,7 +52,7 @@ def numbered_trials(run: RunData, key: str | None = None) -> Iterator[NumberedTr
 
 
 def failing_trials(run: RunData, key: str | None = None) -> list[NumberedTrial]:
-    """Return the failing trials in the order of their numbers, those of a re-run or an audit included.
+    """Return the failing trials in the order of their numbers, fresh ones included.
 
     Args:
         run: The run.

@@ -9,6 +9,7 @@ from typing import Any
 from ..core import Evaluation, Outcome
 from ..envs.shown_pictures import lacks_picture
 from ..runs.run import RunData
+from .audited import audit_metrics
 from .episodes import episode_metrics, has_episodes
 from .fresh import least_trials, rerun_tallies
 from .modes import FailureMode, count, failure_modes, most_frequent, suspicions
@@ -29,7 +30,8 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
     ``rerun_share_80`` fresh rates of the re-run modes, and ``pfm_by_expected``,
     ``pfm_by_direction``. Where trials are episodes also those of `episode_metrics`: ``fr``,
     ``tc``, ``tcf``, ``foc``; on a planted landscape those of `planted_metrics`: ``pfm_true``,
-    ``oracle_share``, ``recall``, ``modes_at_1k``, ``false_reports``, ``non_minimal_reports``.
+    ``oracle_share``, ``recall``, ``modes_at_1k``, ``false_reports``, ``non_minimal_reports``;
+    the last three also of another run that was audited (`audit_metrics`).
 
     Args:
         run: The run.
@@ -56,7 +58,7 @@ def compute_metrics(run: RunData, threshold: float | None = None) -> dict[str, A
         "pfm_by_expected": pfm_by_expected(run, tau),
         "pfm_by_direction": pfm_by_direction(run, [*modes, *suspected]),
         **(episode_metrics(run) if has_episodes(run) else {}),
-        **(planted_metrics(run, tau) if is_planted(run) else {}),
+        **(planted_metrics(run, tau) if is_planted(run) else audit_metrics(run, tau)),
     }
 
 

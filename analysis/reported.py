@@ -29,6 +29,11 @@ def reported_modes(run: RunData, threshold: float | None = None) -> list[frozens
     return [one for one in sets if not holds_another(one, sets)]
 
 
+def reports_of_its_own(run: RunData) -> bool:
+    """Whether the run's agent reports modes itself, be it none."""
+    return run.store.meta(REPORTS_META) is not None
+
+
 def holds_another(candidate: frozenset[str], others: Iterable[frozenset[str]]) -> bool:
     """Whether another set is a proper part of `candidate`."""
     return any(other < candidate for other in others)

@@ -25,7 +25,7 @@ from ..runs.store import dump_json
 from .boxes import draw_in
 from .fresh import RERUN_META
 from .fresh_trials import FreshTrials, Wanted
-from .modes import FailureMode, surest
+from .modes import surest
 from .vector_modes import BOX_META, boxes_by_id, fresh_places, is_vector_run
 
 TOP = 10

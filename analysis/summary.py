@@ -6,6 +6,7 @@ from typing import Any
 
 from ..runs.run import RunData
 from ..runs.spending import total_saved, total_spent, unknown_cost, unrecorded
+from .audited import audit_of
 from .fresh import outside_search
 from .metrics import compute_metrics, constant_answer, outcome_counts, short_of_pictures
 from .modes import failure_modes, suspicions
@@ -19,7 +20,7 @@ def summarise(run: RunData, threshold: float | None = None) -> dict[str, Any]:
         run: The run.
         threshold: Failure rate τ; the run's own by default.
     """
-    config = run.config
+    config, audited = run.config, audit_of(run, threshold)
     return {
         "env": config.get("env"),
         "searcher": _name(config.get("searcher")),
@@ -38,6 +39,7 @@ def summarise(run: RunData, threshold: float | None = None) -> dict[str, Any]:
         "metrics": compute_metrics(run, threshold),
         "failure_modes": [mode.to_json() for mode in failure_modes(run, threshold)],
         "suspicions": [mode.to_json() for mode in suspicions(run, threshold)],
+        "audit": None if audited is None else [one.to_json() for one in audited],
         "notice": " ".join(filter(None, (constant_answer(run), repeats(run)))) or None,
         "spent": spent(run),
         "unknown_cost": unknown_cost(list(run.records.values()), unrecorded(run.store)),

@@ -199,11 +199,11 @@ class SearchProgress:
         self._bar.update(self._task, completed=state.calls, total=state.budget, found=found)
         self._say(found)
 
-    def rerun(self, done: int, total: int) -> None:
-        """Show a re-run's state."""
+    def rerun(self, done: int, total: int, description: str = "re-running") -> None:
+        """Show the state of a re-run, or of what else asks for fresh trials."""
         found = f"{done}/{total} fresh trials"
         self._bar.update(
-            self._task, description="re-running", completed=done, total=total, found=found
+            self._task, description=description, completed=done, total=total, found=found
         )
         self._say(found)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from ..core.errors import UsageError
 from ..models.spending import UNKEPT
@@ -18,6 +21,15 @@ if TYPE_CHECKING:
     from .._facade import Run
     from ..runs.run import RunData
     from .console import SearchProgress
+
+Audit = Annotated[
+    bool,
+    typer.Option(
+        "--audit",
+        help="Try at the end whether the reported modes are true and minimal: 20 fresh scenes "
+        "each, 10 without each concept, outside the budget.",
+    ),
+]
 
 FINDING = 1
 FAULT = 3
@@ -37,22 +49,23 @@ def conclude(
     confirm: bool,
     fail_on_modes: int | None,
     as_json: bool,
+    audit: bool = False,
     concurrency: int = 1,
     progress: SearchProgress | None = None,
 ) -> int:
-    """Re-run the top modes if asked, write the report, print the result, return the exit code.
+    """Re-run the top modes and audit the reported ones if asked; report, result, exit code.
 
     The run is closed at the end.
     """
     try:
-        return _conclude(run, report, confirm, fail_on_modes, as_json, concurrency, progress)
+        return _conclude(run, report, confirm, audit, fail_on_modes, as_json, concurrency, progress)
     except BaseException as error:
         if not is_interruption(error):
             raise
         # The search itself is over: what is left to do can be done without it.
         if progress is not None:
             progress.__exit__()
-        wanted = " --confirm" if confirm else ""
+        wanted = " --confirm" * confirm + " --audit" * audit
         wanted += "" if fail_on_modes is None else f" --fail-on-modes {fail_on_modes}"
         note(
             "interrupted; every trial is stored and none is run again: go on with "
@@ -66,6 +79,7 @@ def _conclude(
     run: Run,
     report: bool,
     confirm: bool,
+    audit: bool,
     fail_on_modes: int | None,
     as_json: bool,
     concurrency: int,
@@ -84,6 +98,8 @@ def _conclude(
         if wanted and not interrupted:
             told = None if progress is None else progress.rerun
             run = run.confirm(concurrency=concurrency, progress=told)
+        if audit and not interrupted:
+            run = _audited(run, concurrency, progress)
         page = None
         if report:
             from ..reports.html import write_report
@@ -115,6 +131,32 @@ def _conclude(
         note(f"{found}, --fail-on-modes {fail_on_modes}")
         return FINDING
     return FAULT if unkept else 0
+
+
+def _audited(run: Run, concurrency: int, progress: SearchProgress | None) -> Run:
+    """Audit a run, and say what there is to be said of it."""
+    from ..analysis.audited import is_audited
+    from ..analysis.planted import is_planted
+    from ..analysis.reported import reported_modes, reports_of_its_own
+
+    if is_planted(run):
+        note("a planted landscape is audited by its true rates: that needs no trial")
+        return run
+    told = None
+    if progress is not None:
+        told = functools.partial(progress.rerun, description="auditing")
+    run = run.audit(concurrency=concurrency, progress=told)
+    if not reported_modes(run):
+        note(
+            "nothing to audit: no mode is reported"
+            if reports_of_its_own(run)
+            else "nothing to audit: the searcher reports no modes of its own, and none is "
+            "confirmed; --confirm tries the surest"
+        )
+    elif not is_audited(run):
+        again = f"vlmfail resume {shlex.quote(str(run.path))} --audit"
+        note(f"a cap stopped the audit; with a higher one it goes on: {again}")
+    return run
 
 
 @contextlib.contextmanager
@@ -208,6 +250,8 @@ def show(run: RunData, page: Path | None = None, limit: int = 10) -> None:
     say(" · ".join(parts))
     if "planted" in metrics:
         say(wording.by_true_rates(metrics))
+    if "audit" in metrics:
+        say(wording.by_audit(metrics))
     reason = wording.why_ended(run)
     if reason:
         say(f"{run.status}: {reason}")

@@ -17,7 +17,7 @@ from .log_options import (
     WandbProject,
     chosen_loggers,
 )
-from .outcome import check_fail_on, conclude, going_on
+from .outcome import Audit, check_fail_on, conclude, going_on
 
 
 def resume(
@@ -50,6 +50,7 @@ def resume(
         bool,
         typer.Option("--confirm", help="Try the top 10 modes on 20 fresh scenes each at the end."),
     ] = False,
+    audit: Audit = False,
     fail_on_modes: Annotated[
         int | None, typer.Option(metavar="N", help="Exit with 1 at N confirmed failure modes.")
     ] = None,
@@ -78,6 +79,7 @@ def resume(
             data,
             report=report,
             confirm=confirm,
+            audit=audit,
             fail_on_modes=fail_on_modes,
             as_json=as_json,
             concurrency=concurrency,

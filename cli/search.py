@@ -18,7 +18,7 @@ from .log_options import (
     WandbProject,
     chosen_loggers,
 )
-from .outcome import check_fail_on, conclude, going_on
+from .outcome import Audit, check_fail_on, conclude, going_on
 
 DRAWN = ("VLMFail-Driving-", "VLMFail-Indoor-")
 """Beginnings of the ids of environments whose pictures our ray tracer draws."""
@@ -79,6 +79,7 @@ def search(
         bool,
         typer.Option("--confirm", help="Try the top 10 modes on 20 fresh scenes each at the end."),
     ] = False,
+    audit: Audit = False,
     fail_on_modes: Annotated[
         int | None,
         typer.Option(
@@ -135,6 +136,7 @@ def search(
             run,
             report=report,
             confirm=confirm,
+            audit=audit,
             fail_on_modes=fail_on_modes,
             as_json=as_json,
             concurrency=concurrency,

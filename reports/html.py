@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..analysis.audited import audit_of, by_verdict
 from ..analysis.episodes import PlayedEpisode, has_episodes, played, rates_by_object, reasons
 from ..analysis.failing import failing_trials, numbers
 from ..analysis.metrics import (
@@ -171,6 +172,7 @@ def view(run: RunData, *, link_pictures: bool = False) -> dict[str, Any]:
         "planted": is_planted(run),
         "fresh_trials": fresh,
         "metrics": wording.explanations(run, metrics),
+        "audited": _audited(run),
         "by_expected": _shares(metrics["pfm_by_expected"]),
         "by_direction": _shares(metrics["pfm_by_direction"]),
         "outcomes": _outcomes(run),
@@ -269,6 +271,22 @@ def _failures(run: RunData) -> dict[str, Any]:
             }
         )
     return {"failures": rows, "all_failures": len(found)}
+
+
+def _audited(run: RunData) -> list[dict[str, Any]]:
+    """Return what an audit found of the reported modes, the good ones first."""
+    rows = []
+    for one in by_verdict(audit_of(run) or []):
+        tally = one.own.tally
+        rows.append(
+            {
+                "parts": wording.candidate_parts(one.own.candidate),
+                "counted": wording.counted(tally.failures, tally.n, tally.interval()),
+                "verdict": str(one.verdict),
+                "reason": wording.audit_reason(one),
+            }
+        )
+    return rows
 
 
 def _facts(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..analysis.audited import AuditedReport
 from ..analysis.fresh import least_trials
 from ..analysis.metrics import evaluated, is_concept_set, is_fixed, short_of_pictures
 from ..analysis.modes import FailureMode, suspicions
@@ -337,6 +338,7 @@ def explanations(run: RunData, metrics: Mapping[str, Any]) -> list[tuple[str, st
     if is_planted(run):
         rows += _planted_rows(metrics)
     else:
+        rows += _audit_rows(metrics) if "audit" in metrics else []
         rows.append(
             (
                 "Infeasible",
@@ -361,13 +363,12 @@ def explanations(run: RunData, metrics: Mapping[str, Any]) -> list[tuple[str, st
 def by_true_rates(metrics: Mapping[str, Any]) -> str:
     """Return the figures of a run on a planted landscape in a line."""
     counts = metrics["planted"]
-    at_1k = "no data" if metrics["modes_at_1k"] is None else f"{metrics['modes_at_1k']:.1f}"
     parts = [
         f"PFM {percent(metrics['pfm_true'])} (random {percent(counts['random_pfm'])})"
         if metrics["pfm_true"] is not None
         else f"PFM not defined (random {percent(counts['random_pfm'])})",
         f"{percent(metrics['oracle_share'])} of the oracle's yield",
-        f"{at_1k} modes at 1k",
+        f"{_at_1k(metrics)} modes at 1k",
         f"{plural(counts['reports'], 'report')}, {counts['good_reports']} good, "
         f"{counts['false_reports']} false, {counts['non_minimal_reports']} not minimal",
         f"recall {counts['recalled']} of {counts['minimal_modes']}",
@@ -376,11 +377,80 @@ def by_true_rates(metrics: Mapping[str, Any]) -> str:
     return f"by the true rates of {which}: " + " · ".join(parts)
 
 
+def by_audit(metrics: Mapping[str, Any]) -> str:
+    """Return the figures of an audited run in a line."""
+    counts = metrics["audit"]
+    parts = [
+        f"{_at_1k(metrics)} modes at 1k",
+        f"{plural(counts['reports'], 'report')}, {counts['good_reports']} good, "
+        f"{counts['false_reports']} false, {counts['non_minimal_reports']} not minimal, "
+        f"{counts['undecided_reports']} undecided",
+    ]
+    return f"by an audit on {plural(counts['trials'], 'fresh trial')}: " + " · ".join(parts)
+
+
+def _at_1k(metrics: Mapping[str, Any]) -> str:
+    return "no data" if metrics["modes_at_1k"] is None else f"{metrics['modes_at_1k']:.1f}"
+
+
+def _audit_rows(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    counts = metrics["audit"]
+    undecided = counts["undecided_reports"]
+    decided = counts["reports"] - undecided
+    beside = f"; {undecided} undecided beside" if undecided else ""
+    none = "no data" if counts["reports"] else "no reports"
+    return [
+        (
+            "Modes at 1k",
+            _at_1k(metrics),
+            f"reported modes that an audit found true, minimal and holding no other, "
+            f"{counts['good_reports']} of {counts['reports']}, per 1000 trials, those of a re-run "
+            f"included and the audit's {counts['trials']} not",
+        ),
+        (
+            "False reports",
+            percent(metrics["false_reports"]) if decided else none,
+            "reported modes that failed in less than the threshold on the audit's fresh trials: "
+            f"{counts['false_reports']} of {decided}{beside}",
+        ),
+        (
+            "Non-minimal",
+            percent(metrics["non_minimal_reports"]) if decided else none,
+            "reported modes that hold another one, or that fail in 80 % or more without one of "
+            f"their concepts: {counts['non_minimal_reports']} of {decided}{beside}",
+        ),
+    ]
+
+
+def audit_reason(one: AuditedReport) -> str:
+    """Return in words why an audit judged a reported mode as it did."""
+    own = one.own.tally
+    counted_own = f"{own.failures} of {own.n} failed"
+    if one.is_true is None:
+        return f"only {own.n} of {one.own.wanted} trials passed or failed"
+    if not one.is_true:
+        return f"{counted_own}, less than {percent(one.threshold)}"
+    if one.holds:
+        return "another reported mode is a part of it"
+    if one.needless is not None:
+        rest = one.needless
+        return f"without {clean(rest.without)}, too, {rest.tally.failures} of {rest.tally.n} failed"
+    short = [clean(rest.without) for rest in one.removals if rest.rate is None]
+    if short:
+        return f"too few trials without {listed(short)} passed or failed"
+    if not one.removals:
+        return "no concept can be taken away"
+    most = max(one.removals, key=lambda rest: rest.rate or 0.0)
+    return (
+        f"without one of its concepts {most.tally.failures} of {most.tally.n} failed at most "
+        f"({clean(most.without)})"
+    )
+
+
 def _planted_rows(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     counts = metrics["planted"]
     defined = metrics["pfm_true"] is not None
     reports = counts["reports"]
-    at_1k = "no data" if metrics["modes_at_1k"] is None else f"{metrics['modes_at_1k']:.1f}"
     return [
         (
             "True PFM",
@@ -396,7 +466,7 @@ def _planted_rows(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ),
         (
             "Modes at 1k",
-            at_1k,
+            _at_1k(metrics),
             f"reported modes that are true, minimal and hold no other, {counts['good_reports']} of "
             f"{reports}, per 1000 trials, those of a re-run included",
         ),
