@@ -43,6 +43,7 @@ from .runs.loggers import make_logger
 from .runs.run import RunData
 from .runs.spending import is_unspent, keep_deleted
 from .runs.store import RunStore, guard_disk
+from .searchers.auto import Choice, choose, is_auto
 from .searchers.registry import make_searcher
 
 P = ParamSpec("P")
@@ -269,7 +270,8 @@ def search(
 
     Args:
         env: Env id, plugged-in domain, or an environment from `gymnasium.make`.
-        agent: Searcher name, `module_or_file:Name`, agent class or agent.
+        agent: Searcher name, `module_or_file:Name`, agent class or agent; ``"auto"`` or
+            ``"auto:rate"`` for the one that we recommend, which the run's ``chosen`` tells.
         model: Model under test (default ``"tiny-vlm"``), or policy (default ``"scripted"``) where a
             trial is an episode.
         budget: Trials that may be charged (default 1000).
@@ -308,6 +310,8 @@ def search(
         "max_dollars": max_dollars,
     }
     given = {name: value for name, value in given.items() if value is not None}
+    choice = choose_searcher(env, agent, env_args)
+    agent = agent if choice is None else choice.spec
     searcher = make_searcher(agent, **dict(agent_args or {}))
     built = _environment(env, given, dict(env_args or {}))
     try:
@@ -315,6 +319,8 @@ def search(
             env, built, agent, searcher, check_seed(seed), batch, threshold, env_args, agent_args
         )
         config["command"] = command
+        if choice is not None:  # the run is that of the searcher that it became
+            config["chosen"] = choice.line
         made = [make_logger(logger) for logger in loggers]
         folder = str(out) if out is not None else tempfile.mkdtemp(prefix="vlmfail-")
         made_here = [] if out is None else _missing(Path(out))
@@ -344,6 +350,26 @@ def search(
         raise
     store.unlock()
     return Run(store)
+
+
+def choose_searcher(
+    env: Any, agent: Any, env_args: Mapping[str, Any] | None = None
+) -> Choice | None:
+    """Return which searcher `auto` stands for in an environment, and why; None for any other.
+
+    Args:
+        env: Env id, domain as ``module_or_file:Name``, or an environment.
+        agent: What was given as the agent.
+        env_args: Options of the environment or its domain.
+    """
+    if not is_auto(agent):
+        return None
+    if isinstance(env, str):
+        known = domain_options(env)
+        given = {k: v for k, v in (env_args or {}).items() if k in known}
+        return choose(agent, make_domain(env, **given).space)
+    built = getattr(env, "unwrapped", env)
+    return choose(agent, getattr(built, "candidates", None))
 
 
 def _missing(path: Path) -> list[Path]:

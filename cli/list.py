@@ -30,12 +30,17 @@ def list_names(
     from ..models.pictures.sources import RENDERERS
     from ..models.policies.registry import POLICIES, POLICY_PREFIXES
     from ..models.registry import MODELS, PREFIXES
-    from ..searchers.registry import SEARCHERS
+    from ..searchers.auto import GOALS, MODES
+    from ..searchers.registry import AUTO, SEARCHERS
 
     envs = {row.id: f"{row.title} ({row.source})" for row in ENVS} | dict.fromkeys(
         DOMAINS.names(), "plug-in"
     )
-    searchers = {name: _description(SEARCHERS, name) for name in SEARCHERS.names()}
+    searchers = {
+        AUTO if goal == MODES else f"{AUTO}:{goal}": f"The one that we recommend for {words}."
+        for goal, words in GOALS.items()
+    }
+    searchers |= {name: _description(SEARCHERS, name) for name in SEARCHERS.names()}
     models = {name: _description(MODELS, name) for name in MODELS.names()}
     models |= dict(_usage(PREFIXES, name, "MODEL") for name in PREFIXES.names())
     policies = {name: _description(POLICIES, name) for name in POLICIES.names()}

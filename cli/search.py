@@ -28,7 +28,13 @@ def search(
     ctx: typer.Context,
     env: Annotated[str, typer.Argument(help="Env id, or a domain as module_or_file:Name.")],
     searcher: Annotated[
-        str, typer.Option("--searcher", "-s", help="Search algorithm, or module_or_file:Name.")
+        str,
+        typer.Option(
+            "--searcher",
+            "-s",
+            help="Search algorithm, module_or_file:Name, or auto: the one that we recommend for "
+            "the env (auto:rate: for a high share of failing candidates).",
+        ),
     ] = "gpts",
     model: Annotated[
         str | None,
@@ -95,13 +101,19 @@ def search(
     loggers = chosen_loggers(log, wandb_project, wandb_entity, wandb_group, wandb_mode, wandb_dir)
     env_args = pairs("--env-arg", env_arg or [])
     searcher_args = pairs("--searcher-arg", searcher_arg or [])
+    from .._facade import choose_searcher
     from .._facade import search as run_search
 
+    with reserved_stdout():
+        choice = choose_searcher(env, searcher, env_args)
+    if choice is not None:
+        note(choice.line)
     folder = out
     if folder is None:
         with reserved_stdout():
             tested = model or default_model(env)
-        folder = default_out(env, searcher, tested, seed)
+        named = searcher if choice is None else choice.spec
+        folder = default_out(env, named, tested, seed)
     words = ctx.obj if isinstance(ctx.obj, list) else []
     if is_cold(env, renderer):
         note(

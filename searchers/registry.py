@@ -43,6 +43,10 @@ MINIMISING = "+min"
 """What a searcher's name may end in; see `vlmfail.searchers.minimising`."""
 
 
+AUTO = "auto"
+"""What stands for the searcher that `vlmfail.searchers.auto` chooses for an environment."""
+
+
 def searcher_names() -> list[str]:
     """Return all registered names, built-in ones first."""
     return SEARCHERS.names()
@@ -70,8 +74,14 @@ def make_searcher(
 
     Raises:
         UnknownNameError: For a name that is not registered, or an argument that does not exist.
-        UsageError: For wrong values, missing arguments, or something that is no agent.
+        UsageError: For wrong values, missing arguments, something that is no agent, or `auto`,
+            which only an environment's candidates can settle.
     """
+    if isinstance(spec, str) and spec.partition(":")[0] == AUTO:
+        raise UsageError(
+            f"{spec} is chosen for an environment, and here there is none: give it to a search, "
+            "or name the searcher; `vlmfail list` lists them"
+        )
     if isinstance(spec, str) and spec.endswith(MINIMISING) and spec not in SEARCHERS.names():
         from .minimising import MinimisingSearch
 

@@ -38,3 +38,14 @@ def test_concepts_are_counted_as_sets_hold_them(cli):
     assert cli("list", "--concepts", "VLMFail-Driving-v0").out.startswith(
         "VLMFail-Driving-v0: 30 concepts\n"
     )
+
+
+def test_a_search_says_which_searcher_auto_became_and_why(cli):
+    words = ("--budget", 4, "--trials", 2, "--no-report", "-m", "my_model.py:careful")
+    done = cli("search", "world.py:Small", "-s", "auto:rate", *words)
+    assert "searcher level-set, chosen by auto:rate: it proposes the sets" in done.err
+    assert "run: runs/world-small-level-set-" in done.out
+    done = cli("search", "world.py:Small", "-s", "auto:best", *words)
+    assert (done.code, done.out) == (2, "")
+    assert "goal of auto 'best'" in done.err
+    assert {"auto", "auto:rate"} <= set(cli("list", "--json").json["searchers"])
