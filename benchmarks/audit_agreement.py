@@ -18,6 +18,7 @@ from .._facade import search
 from ..analysis.audit import audit_reports
 from ..analysis.audited import REMOVAL_TRIALS, TRIALS, AuditVerdict, audit_of
 from ..analysis.planted import audit, landscape_of
+from ..envs.episodes import make_tested
 from ..envs.planted.families import FAMILIES
 from ..envs.registry import make_domain
 from ..runs.run import RunData
@@ -39,7 +40,7 @@ def agreement(
             run = RunData(store)
             domain = make_domain(ENV, **args)
             run = audit_reports(
-                run, domain, domain.make_model("planted"), trials=trials, removal_trials=removals
+                run, domain, make_tested(domain, "planted"), trials=trials, removal_trials=removals
             )
             found = {frozenset(one.own.candidate): one.verdict for one in audit_of(run) or ()}
             known = audit(landscape_of(run), list(found), run.threshold)
