@@ -11,7 +11,7 @@ from typing import Any
 from ..core import Tally
 from ..runs.run import RunData
 from .fresh import AUDIT_TRIALS_META, listed_tallies
-from .planted import AUDIT_RATE
+from .planted import AUDIT_RATE, is_planted
 from .reported import holds_another, per_thousand, reported_modes
 from .shares import Share
 
@@ -221,6 +221,13 @@ def is_audited(run: RunData, trials: int = TRIALS, removal_trials: int = REMOVAL
     known = {frozenset(map(str, one["candidate"])) for one in plan["reports"]}
     enough = plan["trials"] >= trials and plan["removal_trials"] >= removal_trials
     return bool(enough and plan.get("over") and set(reported_modes(run)) <= known)
+
+
+def lacks_audit(run: RunData) -> bool:
+    """Whether a run needs an audit and has none: of concept sets, and not on a landscape."""
+    first = next(iter(run.evaluations), None)
+    named = first is not None and all(isinstance(one, str) for one in first.candidate)
+    return named and not is_planted(run) and not is_audited(run)
 
 
 def _share(number: int, of: int) -> float | None:

@@ -66,6 +66,13 @@ def bench(
         bool | None,
         typer.Option("--confirm/--no-confirm", help="Try the surest modes on fresh scenes."),
     ] = None,
+    audit: Annotated[
+        bool | None,
+        typer.Option(
+            "--audit/--no-audit",
+            help="Audit the reported modes on fresh scenes; landscapes are audited by true rates.",
+        ),
+    ] = None,
     top: Annotated[int | None, typer.Option(help="How many of a run's [default: 10].")] = None,
     fresh: Annotated[int | None, typer.Option(help="Fresh trials of each [default: 20].")] = None,
     statistic: Annotated[
@@ -118,6 +125,7 @@ def bench(
         "out": out,
         "baseline": baseline,
         "confirm": confirm,
+        "audit": audit,
         "top": top,
         "fresh": fresh,
         "statistic": statistic,

@@ -91,6 +91,8 @@ class Bench:
         confirm: Whether the surest modes of every run are tried again, outside the budget.
         top: How many of them.
         fresh: Fresh trials of such a mode.
+        audit: Whether the reported modes of concept sets are audited, outside the budget, where no
+            true rates are known.
         statistic: What stands for the runs of a searcher.
         loggers: Loggers of every run.
         concurrency: Requests of a run in flight; changes speed only.
@@ -115,6 +117,7 @@ class Bench:
     confirm: bool = False
     top: int = 10
     fresh: int = 20
+    audit: bool = False
     statistic: Statistic = "mean"
     loggers: tuple[str, ...] = ()
     concurrency: int = 1

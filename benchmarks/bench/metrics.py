@@ -44,7 +44,12 @@ METRICS: tuple[Metric, ...] = (
     _percent("pfm_true", "true PFM", "share of evaluated sets whose true rate is τ or more"),
     _percent("recall", "recall", "share of the planted minimal modes that were reported"),
     _percent("oracle_share", "of oracle", "true modes found, of those that an oracle would find"),
-    _percent("false_reports", "false reports", "reported modes whose true rate is below τ", -1),
+    _percent(
+        "false_reports",
+        "false reports",
+        "reported modes that fail in less than τ",
+        -1,
+    ),
     _percent("non_minimal_reports", "not minimal", "reported modes that a part of explains", -1),
     _percent("pfm", "PFM", "share of evaluated candidates that failed in τ of m trials or more"),
     _percent("mfr", "MFR", "failing trials among those that passed or failed"),

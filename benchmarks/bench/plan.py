@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import agents, envs, searchers
+from ...analysis.audited import lacks_audit
 from ...core import UsageError, VLMFailError, plays_episodes
 from ...envs.options import EnvOptions
 from ...envs.registry import make_domain
@@ -121,7 +122,8 @@ def state_of(bench: Bench, task: Task) -> State:
         charged = sum(record.trial.outcome.charged for record in run.records.values())
         searched = run.status in DONE
         tried = not bench.confirm or (searched and is_confirmed(run, bench.top, bench.fresh))
-        return State(searched, searched and tried, charged)
+        judged = not bench.audit or not lacks_audit(run)
+        return State(searched, searched and tried and judged, charged)
     finally:
         run.close()
 

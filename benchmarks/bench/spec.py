@@ -5,17 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+from ..._facade import choose_searcher
 from ...core import UnknownNameError, UsageError
 from ...core.text import tamed
 from ...rendering.picture_cache import FOLDER_VARIABLE, LIMIT_VARIABLE
 from ...runs.loggers import LOGGERS
-from ...searchers._knobs import choice, real, whole
+from ...searchers._knobs import choice, flag, real, whole
+from ...searchers.auto import is_auto
 from ..studies.comparison import Statistic
 from ..studies.folders import slug
-from .arms import Bench, SearcherArm
+from .arms import Bench, EnvArm, SearcherArm
 from .env_arms import read_envs
 from .presets import preset_name, preset_path
 from .reading import read_file
@@ -26,7 +29,7 @@ CAPS = ("max_requests", "max_total_tokens", "max_dollars")
 
 KEYS = (
     "envs", "env_args", "searchers", "models", "seeds", "budget", "trials", "batch", "threshold",
-    "renderer", "baseline", "confirm", "top", "fresh", "statistic", "log", "concurrency",
+    "renderer", "baseline", "confirm", "top", "fresh", "audit", "statistic", "log", "concurrency",
     *CAPS, "cache", "cache_gib", "name", "out", "processes", "about", "thresholds",
 )  # fmt: skip
 
@@ -88,7 +91,7 @@ def make_bench(given: Mapping[str, Any]) -> Bench:
     envs = read_envs(
         values.get("envs"), models, values.get("env_args") or {}, with_trials=trials is not None
     )
-    searchers = _searchers(values.get("searchers"))
+    searchers = _chosen(_searchers(values.get("searchers")), envs)
     confirm, top, fresh = _confirm(values)
     out = folder(values.get("out", "runs/bench"))
     threshold = real("threshold", values.get("threshold", 0.6), 0.0, 1.0)
@@ -108,6 +111,7 @@ def make_bench(given: Mapping[str, Any]) -> Bench:
         confirm=confirm,
         top=top,
         fresh=fresh,
+        audit=flag("audit", values.get("audit", False)),
         statistic=_statistic(values.get("statistic", "mean")),
         loggers=_loggers(values.get("log", ())),
         concurrency=whole("concurrency", values.get("concurrency", 1), 1),
@@ -140,6 +144,28 @@ def _searchers(value: Any) -> tuple[SearcherArm, ...]:
             label = name
         found.append(SearcherArm(label, name, {str(k): v for k, v in args.items()}))
     check_labels("searchers", [one.label for one in found], "give one of them another label")
+    return tuple(found)
+
+
+def _chosen(searchers: Sequence[SearcherArm], envs: Sequence[EnvArm]) -> tuple[SearcherArm, ...]:
+    """Return the searchers, the real one in place of `auto`, which is the same in every env."""
+    firsts: dict[str, EnvArm] = {}
+    for env in envs:
+        firsts.setdefault(env.id, env)
+    found = []
+    for one in searchers:
+        if is_auto(one.name):
+            choices = [choose_searcher(env.id, one.name, env.args) for env in firsts.values()]
+            names = dict.fromkeys(choice.spec for choice in choices if choice is not None)
+            if len(names) > 1:
+                raise UsageError(
+                    f"searchers: {one.name} is {' and '.join(names)} in these environments: name "
+                    "them, or bench the environments apart"
+                )
+            (name,) = names
+            one = replace(one, name=name, label=name if one.label == one.name else one.label)
+        found.append(one)
+    check_labels("searchers", [one.label for one in found], "auto is one of the others here")
     return tuple(found)
 
 

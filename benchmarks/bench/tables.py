@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...analysis.audited import REMOVAL_TRIALS, TRIALS
 from ..studies.comparison import Estimate, Spread
 from ..studies.markdown import EMPTY, estimate, machine, p_value
 from .arms import Bench, Task
@@ -150,6 +151,12 @@ def notes(bench: Bench, arms: Sequence[Arm]) -> list[str]:
             f"The {bench.top} surest modes of every run were tried on {bench.fresh} fresh trials "
             "each, outside the budget."
         )
+    if bench.audit:
+        said.append(
+            "Modes that were reported, in concept sets of which no true rates are known, were "
+            f"audited outside the budget: {TRIALS} fresh trials each, {REMOVAL_TRIALS} without "
+            "each concept."
+        )
     early = [run for arm in arms for run in arm.runs if run.calls < bench.budget]
     if early:
         said.append(
@@ -214,6 +221,7 @@ def document(
         "baseline": bench.baseline,
         "statistic": bench.statistic,
         "confirm": {"top": bench.top, "fresh": bench.fresh} if bench.confirm else None,
+        "audit": bench.audit,
         "envs": [
             {"label": e.label, "group": e.group, "id": e.id, "args": dict(e.args)}
             for e in bench.envs

@@ -8,6 +8,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from ..._facade import Run, search
+from ...analysis.audited import lacks_audit
 from ...core import EnvironmentFault
 from ...rendering.picture_cache import PictureCache
 from ...runs.store import RunStore
@@ -62,6 +63,8 @@ def perform(bench: Bench, task: Task, report: Callable[[int], None]) -> str:
                 concurrency=bench.concurrency,
                 progress=lambda done, _: report(calls + done),
             )
+        if bench.audit and lacks_audit(run):
+            run = run.audit(concurrency=bench.concurrency)
         return words_of(run)
     finally:
         run.close()

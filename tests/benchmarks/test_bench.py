@@ -120,6 +120,35 @@ def test_a_bench_is_run_shown_and_not_run_again(tmp_path: Path, here: None, no_p
     assert before == {p: p.stat().st_mtime_ns for p in bench.out.rglob("trials.sqlite")}
 
 
+def test_reported_modes_are_audited_where_no_true_rates_are_known(
+    tmp_path: Path, here: None, no_plots: None
+) -> None:
+    sizes = {"searchers": "gpts+min", "seeds": 1, "budget": 150, "trials": 2}
+    bench = made(tmp_path / "b", **sizes)
+    plain = run_bench(bench, command="vlmfail bench", console=quiet())
+    assert "modes_at_1k" not in plain.document["arms"][0]["metrics"]
+    bench = replace(bench, audit=True)
+    assert not plan.state_of(bench, bench.tasks()[0]).complete
+    result = run_bench(bench, command="vlmfail bench", console=quiet())
+    assert result.complete
+    assert result.document["audit"] is True
+    metrics = result.document["arms"][0]["metrics"]
+    assert metrics["modes_at_1k"]["n"] == 1
+    assert metrics["modes_at_1k"]["mean"] > 0
+    assert "20 fresh trials each, 10 without each concept" in (bench.out / "table.md").read_text()
+    scenes = made(tmp_path / "s", envs=VECTOR, searchers="random", budget=10, seeds=1, audit=True)
+    assert run_bench(scenes, command="vlmfail bench", console=quiet()).complete
+
+
+def test_auto_is_the_searcher_that_it_stands_for(tmp_path: Path) -> None:
+    bench = made(tmp_path / "b", searchers="random,auto:rate")
+    assert [(one.label, one.name) for one in bench.searchers][1] == ("level-set", "level-set")
+    with pytest.raises(UsageError, match=r"level-set.*auto is one of the others"):
+        made(tmp_path / "b", searchers="level-set,auto:rate")
+    with pytest.raises(UsageError, match="is level-set and weighted-rf in these environments"):
+        made(tmp_path / "b", envs=f"{TOY},{VECTOR}", searchers="auto:rate")
+
+
 def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     whole, halves = made(tmp_path / "whole"), made(tmp_path / "halves")
     task = whole.tasks()[1]
