@@ -8,16 +8,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-
 ERROR = 0.05
 """Chance at most that a set whose rate is τ or less is confirmed (one-sided 95 %)."""
 
 SHARES = (0.6, 0.85, 1.0)
 """Share of `ERROR` that is spent up to each look of a patient plan (ours)."""
-
-THOROUGH_SHARES = (0.57, 0.63, 0.69, 0.75, 0.82, 0.88, 0.94, 1.0)
-"""The same of a thorough plan (ours)."""
 
 MOST_TRIALS = 400
 
@@ -45,36 +40,9 @@ class Plan:
         open_ = any(trials > n and passes <= allowed for trials, allowed in self.looks)
         return None if open_ else False
 
-    def outlook(self, failures: int, passes: int, rate: npt.ArrayLike) -> tuple[Array, Array]:
-        """Return the chance that a course that began so confirms, and the trials it still takes.
-
-        Args:
-            failures: So far.
-            passes: So far.
-            rate: Failure rates, `k`.
-
-        Returns:
-            Chance, `k`; expected number of trials up to the verdict, `k`.
-        """
-        rates = np.asarray(rate, dtype=np.float64)
-        return _outlook(self, failures, passes, rates.tobytes(), len(rates))
-
     def power(self, rate: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the chance that a set with this failure rate is confirmed."""
         return _power(self.looks, np.asarray(rate, dtype=np.float64))
-
-
-@lru_cache(maxsize=4096)
-def _outlook(plan: Plan, failures: int, passes: int, rates: bytes, k: int) -> tuple[Array, Array]:
-    rate = np.frombuffer(rates, dtype=np.float64, count=k)
-    verdict = plan.verdict(failures, passes)
-    if verdict is not None:
-        return np.full(k, float(verdict)), np.zeros(k)
-    failed = _outlook(plan, failures + 1, passes, rates, k)
-    passed = _outlook(plan, failures, passes + 1, rates, k)
-    chance = rate * failed[0] + (1.0 - rate) * passed[0]
-    trials = 1.0 + rate * failed[1] + (1.0 - rate) * passed[1]
-    return chance, trials
 
 
 def _power(
@@ -109,15 +77,6 @@ def quick_plan(threshold: float) -> Plan:
 def patient_plan(threshold: float) -> Plan:
     """Return a plan that forgives up to two passes: 7, 12 or 17 trials for τ = 0.6."""
     return Plan(_looks(threshold, SHARES))
-
-
-@lru_cache(maxsize=64)
-def thorough_plan(threshold: float) -> Plan:
-    """Return a plan that forgives up to seven passes: 7 to 34 trials for τ = 0.6.
-
-    For a set whose way here was dear: its user leaves it when it promises too little.
-    """
-    return Plan(_looks(threshold, THOROUGH_SHARES))
 
 
 def _looks(threshold: float, shares: tuple[float, ...]) -> tuple[tuple[int, int], ...]:

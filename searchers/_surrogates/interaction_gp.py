@@ -28,7 +28,6 @@ class Variances:
         pair: Of the effect of two concepts beyond their own.
         triple: Of the effect of three beyond their pairs.
         own: Of what a set has for itself.
-        core: Of the effect of a whole conjunction, see `ConjunctionGP`.
     """
 
     bias: float = 4.0
@@ -36,7 +35,6 @@ class Variances:
     pair: float = 0.5
     triple: float = 0.0
     own: float = 0.1
-    core: float = 0.0
 
 
 STEPS = {
@@ -162,17 +160,17 @@ class InteractionGP:
         x = np.asarray(sets, dtype=np.float64)
         if not len(self):
             return np.full(len(x), self._mean)
-        return self._mean + self._cross(x, x @ self._sets.T) @ self._alpha
+        return self._mean + self._covariance(x @ self._sets.T, self.variances) @ self._alpha
 
     def predict(self, sets: npt.ArrayLike) -> tuple[Array, Array]:
         """Return mean and variance of the log-odds of sets, `k` each, of what is theirs too."""
         x = np.asarray(sets, dtype=np.float64)
         sizes = x.sum(axis=1)
-        prior = self._prior(x, sizes) + self.variances.own
+        prior = self._covariance(sizes, self.variances) + self.variances.own
         if not len(self):
             return np.full(len(x), self._mean), prior
         shared = x @ self._sets.T
-        cross = self._cross(x, shared)
+        cross = self._covariance(shared, self.variances)
         same = (shared == sizes[:, None]) & (shared == self._sets.sum(axis=1))
         cross[same] += self.variances.own
         half = solve_triangular(
@@ -184,7 +182,7 @@ class InteractionGP:
         self, variances: Variances, start: Array
     ) -> tuple[float, Array, Array, Array, Array]:
         """Return log evidence, mode, K⁻¹·mode, weights and the factor of I + W½ K W½."""
-        kernel = self._gram(variances)
+        kernel = self._covariance(self._shared, variances)
         kernel.flat[:: len(kernel) + 1] += variances.own
         alpha, value = start, -math.inf
         latent = kernel @ alpha
@@ -218,18 +216,6 @@ class InteractionGP:
         )
         evidence = gain - float(np.log(np.diagonal(factor)).sum())
         return evidence, latent, alpha, weight, factor
-
-    def _gram(self, variances: Variances) -> Array:
-        """Return the covariance of the observed sets, `k x k`, without what is their own."""
-        return self._covariance(self._shared, variances)
-
-    def _cross(self, x: Array, shared: Array) -> Array:
-        """Return the covariance of sets with the observed ones, without what is their own."""
-        return self._covariance(shared, self.variances)
-
-    def _prior(self, x: Array, sizes: Array) -> Array:
-        """Return the prior variance of sets, without what is their own."""
-        return self._covariance(sizes, self.variances)
 
     def _likelihood(self, latent: Array) -> float:
         at = latent + self._mean
