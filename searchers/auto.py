@@ -5,34 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..core import UnknownNameError, UsageError
-from .registry import AUTO, MINIMISING, SEARCHERS
+from .registry import AUTO, MINIMISING
 
 MODES, RATE = "modes", "rate"
 
 GOALS = {
-    MODES: "many different failure modes, minimal and confirmed",
+    MODES: "many different failure modes",
     RATE: "a high share of failing candidates, m trials each",
 }
 """What may follow ``auto:``, in words; the first is what `auto` alone means."""
 
 _ANY = ("random", "it works on candidates of every kind")
 
-_RECOMMENDED: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {
+_RECOMMENDED: dict[tuple[str, str], tuple[str, str]] = {
     ("concept_set", MODES): (
-        ("minimal-modes", "it spends the budget on finding, minimising and confirming modes"),
-        ("level-set-adaptive", "it looks at the most sets, with as few trials as each needs"),
+        "level-set-adaptive",
+        "it looks at the most sets, with as few trials as each needs",
     ),
     ("concept_set", RATE): (
-        ("level-set", "it proposes the sets that most likely fail at τ or more"),
+        "level-set",
+        "it proposes the sets that most likely fail at τ or more",
     ),
     ("vector", MODES): (
-        ("weighted-rf", "a forest leads it to failing scenes, boxes of which are modes"),
+        "weighted-rf",
+        "a forest leads it to failing scenes, boxes of which are modes",
     ),
     ("vector", RATE): (
-        ("weighted-rf", "a forest and the distance to earlier scenes lead it to those that fail"),
+        "weighted-rf",
+        "a forest and the distance to earlier scenes lead it to those that fail",
     ),
-}  # fmt: skip
-"""By kind of candidates and goal: what is taken, the first that is there, and why."""
+}
+"""By kind of candidates and goal: what is taken, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,5 @@ def choose(spec: str, space: object) -> Choice:
     if goal not in GOALS:
         raise UnknownNameError(f"goal of {AUTO}", goal, GOALS, f"Write {AUTO}:{RATE}, say.")
     kind = str(getattr(space, "kind", ""))
-    known = SEARCHERS.names()
-    rows = (*_RECOMMENDED.get((kind, goal), ()), _ANY)
-    name, why = next(row for row in rows if row[0] in known)
+    name, why = _RECOMMENDED.get((kind, goal), _ANY)
     return Choice(spec, name, why)
