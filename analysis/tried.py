@@ -22,7 +22,7 @@ class Tried:
         by_size: Number of sets put to the model by the number of their concepts.
         concepts: Concepts in one of them.
         all_sets: Number of valid sets; of given pictures, of those that have some; None: unknown.
-        all_concepts: Number of concepts; None: unknown.
+        all_concepts: Number of concepts that a set may hold; None: unknown.
     """
 
     by_size: Mapping[int, int]
@@ -60,7 +60,7 @@ def with_pictures(run: RunData) -> int | None:
 
 @functools.lru_cache(maxsize=16)
 def _space(env: str, options: str) -> tuple[int | None, int] | None:
-    """Return the numbers of valid sets and of concepts; None for a space that is none of sets."""
+    """Return the numbers of valid sets and of the concepts in them; None for none of sets."""
     from ..envs.registry import domain_options, make_domain
 
     try:
@@ -72,4 +72,7 @@ def _space(env: str, options: str) -> tuple[int | None, int] | None:
     if not isinstance(space, ConceptSetSpace):
         return None
     rows = space.valid_sets()
-    return None if rows is None else len(rows), len(space.concepts)
+    if rows is None:
+        return None, len(space.concepts)
+    # A concept may be in none: the kitchen itself is always there and never proposed.
+    return len(rows), int(rows.any(axis=0).sum())

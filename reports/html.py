@@ -294,8 +294,8 @@ def _facts(
 ) -> list[tuple[str, str, str]]:
     failures = sum(evaluation.new.failures for evaluation in run.evaluations)
     n = sum(evaluation.new.n for evaluation in run.evaluations)
-    confirmed = sum(mode.confirmed is True for mode in modes)
-    tested = sum(mode.confirmed is not None for mode in modes)
+    tested = wording.put_to_test(run, modes)
+    confirmed = sum(mode.confirmed is True for mode in tested)
     cost = spent(run)
     total = seconds(run)["total"]
     trials = Share("trials", failures, n)
@@ -303,9 +303,10 @@ def _facts(
         ("Searcher", _name(run.config, "searcher"), wording.clean(run.status)),
         ("Trials", str(run.calls), f"of {run.budget} · {len(evaluated(run))} candidates"),
         (
-            "Failure rate",
+            # Searchers look where it fails: an interval would pass it off as the model's own rate.
+            "Failing trials",
             wording.percent(trials.rate),
-            wording.counted(failures, n, trials.interval) if n else "",
+            f"{failures}/{n} · where this search looked; no rate of the model" if n else "",
         ),
         (
             "Failure modes",
@@ -315,7 +316,7 @@ def _facts(
                 filter(
                     None,
                     (
-                        f"{confirmed} of {tested} tried confirmed"
+                        f"{confirmed} of {len(tested)} tried confirmed"
                         if tested
                         else "none re-run"
                         if modes

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..analysis.audited import AuditedReport
-from ..analysis.fresh import least_trials
+from ..analysis.fresh import least_trials, rerun_indices
 from ..analysis.metrics import evaluated, is_concept_set, is_fixed, short_of_pictures
 from ..analysis.modes import FailureMode, suspicions
 from ..analysis.planted import is_planted
@@ -169,7 +169,7 @@ def _finding(run: RunData, modes: Sequence[FailureMode]) -> str:
         f"{plural(len(modes), 'failure mode')} in {plural(sets, 'evaluated candidate')}: "
         f"combinations that fail in {tau} of the trials or more."
     )
-    judged = _judged(found, modes, fresh_trials(run))
+    judged = _judged(found, modes, put_to_test(run, modes), fresh_trials(run))
     if not suspected:
         return judged
     verb = "is" if len(suspected) == 1 else "are"
@@ -258,6 +258,7 @@ def _of_scenes(run: RunData, modes: Sequence[FailureMode], tau: str) -> str:
         f"{plural(len(modes), 'failure mode')}: regions whose scenes fail in {tau} or more. {seen}"
         " in all.",
         modes,
+        put_to_test(run, modes),
         fresh_trials(run),
     )
 
@@ -267,11 +268,25 @@ def fresh_trials(run: RunData) -> str:
     return "fresh trials" if is_planted(run) else "fresh scenes"
 
 
-def _judged(found: str, modes: Sequence[FailureMode], fresh: str) -> str:
+def put_to_test(run: RunData, modes: Sequence[FailureMode]) -> list[FailureMode]:
+    """Return the modes that fresh trials were drawn for, by a re-run or by the searcher.
+
+    The few further trials that an adaptive search happened to make are no test.
+    """
+    again = is_vector_run(run) or bool(rerun_indices(run))
+    return [
+        mode
+        for mode in modes
+        if mode.confirmed is not None and (again or mode.verdict is not Verdict.TOO_FEW)
+    ]
+
+
+def _judged(
+    found: str, modes: Sequence[FailureMode], tested: Sequence[FailureMode], fresh: str
+) -> str:
     """Return what was found with what fresh trials say of it."""
-    confirmed = sum(mode.confirmed is True for mode in modes)
-    tested = sum(mode.confirmed is not None for mode in modes)
-    if tested == 0:
+    confirmed = sum(mode.confirmed is True for mode in tested)
+    if not tested:
         if all(mode.used_up for mode in modes):
             return (
                 f"{found} None can be tried on fresh pictures, since all of them have been shown, "
@@ -281,10 +296,10 @@ def _judged(found: str, modes: Sequence[FailureMode], fresh: str) -> str:
             f"{found} None has been re-run on {fresh} yet, so the rates are those of the "
             "search, which lean high."
         )
-    if tested == 1:
-        (mode,) = (mode for mode in modes if mode.confirmed is not None)
+    if len(tested) == 1:
+        (mode,) = tested
         return f"{found} The one that was tried on {fresh} {_told(mode, fresh)}."
-    counts = {verdict: sum(mode.verdict is verdict for mode in modes) for verdict in Verdict}
+    counts = {verdict: sum(mode.verdict is verdict for mode in tested) for verdict in Verdict}
     said = [f"{confirmed or 'none'} {'is' if confirmed < 2 else 'are'} confirmed"]
     undecided, few = counts[Verdict.UNDECIDED], counts[Verdict.TOO_FEW]
     if undecided:
@@ -292,11 +307,11 @@ def _judged(found: str, modes: Sequence[FailureMode], fresh: str) -> str:
         said.append(f"{undecided} {verb} undecided (more {fresh} are needed to be sure)")
     if few:
         had = f"{few} had too few to be sure"
-        least = next(m.bounds.least for m in modes if m.verdict is Verdict.TOO_FEW)
+        least = next(m.bounds.least for m in tested if m.verdict is Verdict.TOO_FEW)
         said.append(had if least is None else f"{had} (at least {least} are needed)")
     if counts[Verdict.FELL_SHORT]:
         said.append(f"{counts[Verdict.FELL_SHORT]} fell short")
-    return f"{found} Of the {tested} that were tried on {fresh}, {listed(said)}."
+    return f"{found} Of the {len(tested)} that were tried on {fresh}, {listed(said)}."
 
 
 def _told(mode: FailureMode, fresh: str) -> str:

@@ -51,6 +51,21 @@ def test_headline_says_how_sure(tmp_path, fresh, text):
     assert text in page(run).words
 
 
+def test_a_further_trial_of_an_adaptive_search_is_no_test(tmp_path):
+    adaptive = {"searcher": {"name": "s", "spec": "s", "fixed_trials": False}}
+    run = make_run(tmp_path / "run", [(["fog"], "fpf"), (["fog"], "f")], config=adaptive)
+    shown = page(run)
+    assert "None has been re-run on fresh scenes" in shown.words
+    assert "none re-run" in shown.words
+    assert "tried on fresh" not in shown.words
+
+
+def test_the_share_of_failing_trials_is_not_passed_off_as_the_models_rate(tmp_path):
+    shown = page(make_run(tmp_path / "run", [(["fog"], "fpppp")]))
+    assert "Failing trials 20 % 1/5 · where this search looked; no rate of the model" in shown.words
+    assert "Failure rate 20 %" not in shown.words
+
+
 def test_loads_nothing_and_runs_nothing(tmp_path):
     shown = page(make_run(tmp_path / "run", SETS, pictures=True))
     assert all(url.startswith(("data:image/", "#")) for url in shown.urls)
@@ -77,7 +92,7 @@ def test_control_characters_do_not_reach_the_page(tmp_path):
 def test_without_data_says_so(tmp_path, sets):
     shown = page(make_run(tmp_path / "run", sets))
     assert "No data" in shown.words
-    for name in ("PFM", "MFR", "Div", "Failure rate"):
+    for name in ("PFM", "MFR", "Div", "Failing trials"):
         assert f"{name} no data" in shown.words
 
 
