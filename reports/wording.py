@@ -395,6 +395,8 @@ def by_true_rates(metrics: Mapping[str, Any]) -> str:
 def by_audit(metrics: Mapping[str, Any]) -> str:
     """Return the figures of an audited run in a line."""
     counts = metrics["audit"]
+    if not counts["reports"]:
+        return "by an audit: there was nothing to audit, no mode is reported"
     parts = [
         f"{_at_1k(metrics)} modes at 1k",
         f"{plural(counts['reports'], 'report')}, {counts['good_reports']} good, "

@@ -20,6 +20,7 @@ from vlmfail.analysis.audited import AuditVerdict, is_audited
 from vlmfail.analysis.failing import failing_trials
 from vlmfail.core import UsageError
 from vlmfail.reports.html import render_report
+from vlmfail.reports.wording import by_audit
 from vlmfail.runs.run import RunData
 from vlmfail.testing.made_runs import make_run
 from vlmfail.testing.toy import ToyDomain, ToyModel, ToyVector
@@ -219,3 +220,11 @@ def test_numbers_that_cannot_be_are_refused(tmp_path, name, value):
 def test_vectors_have_no_concepts_to_take_away(tmp_path):
     with pytest.raises(UsageError, match="of kind vector: --confirm"):
         audit_reports(made(tmp_path / "run"), ToyVector(), Model())
+
+
+def test_without_reports_no_count_of_false_ones_reads_as_good() -> None:
+    counts = ("reports", "good_reports", "false_reports", "non_minimal_reports")
+    audit = {**dict.fromkeys(counts, 0), "undecided_reports": 0, "trials": 0}
+    said = by_audit({"modes_at_1k": 0.0, "audit": audit})
+    assert "nothing to audit" in said
+    assert "0 false" not in said
